@@ -18,7 +18,7 @@ enum class SetKind : std::uint8_t {
 struct Block {
   SetKind kind = SetKind::cone;
   int start = 0;
-  int size = 3;
+  int size = 3;        ///< cone 3, positive and interval 1, free any
   double mu = 0.0;     ///< cone: coefficient of friction, ≥ 0
   double bound = 0.0;  ///< interval: b ≥ 0, an impulse
 };
@@ -33,9 +33,9 @@ using VectorRef = Eigen::Ref<Eigen::VectorXd>;
 ///
 /// A view: whoever makes it owns the memory. λ is an impulse (N s), c and g are velocities (m/s).
 struct Problem {
-  ConstMatrixRef G;              ///< Delassus matrix J M⁻¹ Jᵀ, symmetric, positive semi-definite
-  ConstVectorRef g;              ///< free velocity of the rows, bias included
-  ConstVectorRef R;              ///< compliance of each row, ≥ 0
+  ConstMatrixRef G;               ///< Delassus matrix J M⁻¹ Jᵀ, symmetric, positive semi-definite
+  ConstVectorRef g;               ///< free velocity of the rows, bias included
+  ConstVectorRef R;               ///< compliance of each row, ≥ 0
   std::span<const Block> blocks;  ///< in row order, without gaps
 
   int rows() const { return static_cast<int>(g.size()); }

@@ -62,6 +62,8 @@ struct Scene {
 
   /// Friction of the contact of two shapes, by their indices in `geometry`.
   double friction(std::size_t shape_1, std::size_t shape_2) const;
+  /// The same from the two surfaces alone, without a look at `pair_friction`.
+  double combined_friction(std::size_t shape_1, std::size_t shape_2) const;
 
   /// Brings the per-dof and per-shape arrays to the size of `model` and `geometry`, keeping what is there.
   void fit_arrays(double friction = Surface{}.friction);

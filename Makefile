@@ -1,0 +1,57 @@
+# Two commands: `make demo` and `make test`. Everything they need is put into .venv and build/.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+BUILD := build/python
+WERROR := $(if $(CI),ON,OFF)
+
+.PHONY: help demo test build bench lint format clean
+
+help:
+	@echo "make demo    build taut and show a robot dropped on its feet, beside closed forms"
+	@echo "make test    build everything and run the tests of both languages"
+	@echo "make bench   taut and MuJoCo on the same files, in one process"
+	@echo "make lint    formatting and static checks;  make format  puts them right"
+	@echo "make clean   remove build/ and .venv"
+
+# Build requirements first, so that the package itself is built once, in place, without isolation.
+$(VENV)/ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "taut needs Python 3.10 or later: make PYTHON=python3.x"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  "scikit-build-core>=0.10" "nanobind>=2.4" "pin>=4.1,<5" "libpinocchio[build]" cmeel-eigen "cmake>=3.24" ninja
+	@touch $@
+
+build: $(VENV)/ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation \
+	  -C build-dir=$(BUILD) -C cmake.define.TAUT_BUILD_TESTS=ON -C cmake.define.TAUT_WERROR=$(WERROR) -e ".[test]"
+
+demo: build
+	$(BIN)/taut demo
+
+test: build
+	$(BIN)/ctest --test-dir $(BUILD) --output-on-failure -j 2 --no-tests=error
+	$(BIN)/python -m pytest
+
+bench: build
+	$(BIN)/taut bench step
+
+$(VENV)/tools: $(VENV)/ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "ruff>=0.6" "clang-format>=18" "pre-commit>=3"
+	@touch $@
+
+CXX_FILES = $(shell git ls-files '*.cpp' '*.hpp')
+
+lint: $(VENV)/tools
+	$(BIN)/clang-format --dry-run --Werror $(CXX_FILES)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(VENV)/tools
+	$(BIN)/clang-format -i $(CXX_FILES)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf build $(VENV)

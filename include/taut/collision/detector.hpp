@@ -1,0 +1,89 @@
+#pragma once
+
+#include <pinocchio/geometry.hpp>
+#include <pinocchio/spatial.hpp>
+
+#include <coal/collision_data.h>
+#include <coal/narrowphase/narrowphase.h>
+
+#include <span>
+#include <vector>
+
+#include "taut/collision/contact.hpp"
+#include "taut/collision/patch.hpp"
+
+namespace taut {
+
+/// What collision remembers from one step to the next: part of a simulator's state.
+struct CollisionMemory {
+  /// A contact of the last step, to recognize it in the next.
+  struct Touch {
+    int pair;
+    int slot;
+    Eigen::Vector3d local;  ///< position in the frame of the pair's leading shape
+  };
+  /// Where GJK left a pair.
+  struct Guess {
+    Eigen::Vector3d ray = Eigen::Vector3d::UnitX();  ///< in the leading shape's frame
+    Eigen::Vector2i support = Eigen::Vector2i::Zero();
+  };
+  std::vector<Touch> touches;  ///< sorted by pair
+  std::vector<Guess> guesses;  ///< one per pair
+};
+
+/// Contacts of a configuration: a cull that never misses a pair, Coal's GJK and EPA, patches of up to four points.
+///
+/// Built from a geometry model whose pairs and shapes then stay as they are; placements are read at every call. One per
+/// thread.
+class CollisionDetector {
+ public:
+  /// Throws std::invalid_argument naming the shape if one is degenerate or of a kind taut does not collide.
+  explicit CollisionDetector(const pinocchio::GeometryModel& geometry);
+
+  /// Finds every contact with a gap below `margin` plus what the two bodies travel toward each other in `dt`, in the
+  /// order of the pairs, and gives it its identity. `oMi` and `velocity` (local) are those of the joints.
+  void detect(const pinocchio::GeometryModel& geometry, const std::vector<pinocchio::SE3>& oMi,
+              std::span<const pinocchio::Motion> velocity, double dt, double margin, CollisionMemory& memory,
+              std::vector<Contact>& contacts);
+
+  /// A fresh memory: nothing touched before.
+  CollisionMemory memory() const;
+
+  /// Pairs that reached the narrow phase in the last call, for benchmarks.
+  int narrow_phase_calls() const { return narrow_phase_calls_; }
+
+ private:
+  struct Ball {
+    Eigen::Vector3d center;
+    double radius;   ///< without travel
+    double travel;   ///< bound on the way any of its points moves in dt
+  };
+  struct Pair {
+    int leading, other;        ///< shapes in the order collision runs; the same whichever comes first in the model
+    int joint_1, joint_2;      ///< bodies of the contact; the world is never first
+    bool normal_to_leading;    ///< whether n points to the leading shape's body
+    enum class Method : std::uint8_t { half_space, convex, height_field } method;
+  };
+
+  void place(const pinocchio::GeometryModel& geometry, const std::vector<pinocchio::SE3>& oMi,
+             std::span<const pinocchio::Motion> velocity, double dt);
+  bool culled(const Pair& pair, const CollisionMemory::Guess& guess, double margin) const;
+  void collide(const Pair& pair, double margin, CollisionMemory::Guess& guess);
+  void collide_convex(const Pair& pair, double margin, CollisionMemory::Guess& guess);
+  void collide_height_field(const Pair& pair, double margin);
+  void emit(int index, const Pair& pair, std::span<const CollisionMemory::Touch> before,
+            std::vector<CollisionMemory::Touch>& now, std::vector<Contact>& contacts) const;
+
+  std::vector<Shape> shapes_;
+  std::vector<Pose> poses_;
+  std::vector<Ball> balls_;
+  std::vector<Pair> pairs_;
+  std::vector<CollisionMemory::Touch> touches_;
+  Patch patch_;
+  coal::GJKSolver gjk_;
+  coal::CollisionRequest request_;
+  coal::CollisionResult result_;
+  int narrow_phase_calls_ = 0;
+};
+
+}  // namespace taut

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <array>
+
+#include "taut/collision/shape.hpp"
+
+namespace taut {
+
+/// Where a shape stands.
+struct Pose {
+  Eigen::Matrix3d rotation = Eigen::Matrix3d::Identity();
+  Eigen::Vector3d translation = Eigen::Vector3d::Zero();
+
+  Eigen::Vector3d operator*(const Eigen::Vector3d& x) const { return rotation * x + translation; }
+};
+
+/// The points where two shapes touch, each with its gap.
+struct Patch {
+  struct Point {
+    Eigen::Vector3d position;  ///< half-way between the surfaces
+    Eigen::Vector3d normal;    ///< to the first shape; the patch's own, except on a height field
+    double gap;
+  };
+  static constexpr int capacity = 48;
+
+  Eigen::Vector3d normal = Eigen::Vector3d::UnitZ();  ///< to the first shape
+  std::array<Point, capacity> points;
+  int count = 0;
+
+  void add(const Eigen::Vector3d& position, double gap) {
+    if (count < capacity) points[count++] = {position, normal, gap};
+  }
+};
+
+/// Contact of a shape (first) with a half-space (second): every vertex, end or rim point closer than `margin`.
+void half_space_patch(const Shape& shape, const Pose& pose, const Shape& half_space, const Pose& half_space_pose,
+                      double margin, Patch& patch);
+
+/// Contact of two convex shapes from one witness (normal to the first shape, point half-way, distance) of GJK or EPA.
+///
+/// The signed distance of two convex sets is the largest separation over all directions. So a face normal that
+/// separates at least as much as the witness normal is the better one: GJK's is noise when shapes touch, and Coal's
+/// patches carry one depth for all points. Where the contact lies on a face, the other shape's nearest feature is
+/// clipped by that face and each point gets its own gap; elsewhere (edge on edge, round on round) the witness stays.
+/// Swapping the shapes turns the normal and changes nothing else.
+void convex_patch(const Shape& first, const Pose& first_pose, const Shape& second, const Pose& second_pose,
+                  const Eigen::Vector3d& normal, const Eigen::Vector3d& point, double distance, double margin,
+                  Patch& patch);
+
+/// Keeps at most four points: the deepest, then those that span the largest area.
+void reduce_to_four(Patch& patch);
+
+}  // namespace taut

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <span>
+
+namespace taut {
+
+// Dense factorizations in place. Eigen's own allocate (pivots, packed panels) as soon as sizes vary or grow; these
+// never do, and at the sizes of a robot (3 to 60 rows) they are faster for having no dispatch in front.
+
+using MatrixView = Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
+using VectorView = Eigen::Map<Eigen::VectorXd>;
+
+/// y += A x for the `cols` columns of A starting at `A`, `stride` apart; columns with x = 0 are skipped.
+void multiply_add(int rows, int cols, const double* A, std::ptrdiff_t stride, const double* x, double* y);
+
+/// y += A x for three columns.
+inline void multiply_add_3(int rows, const double* A, std::ptrdiff_t stride, const double* x, double* y) {
+  const double* __restrict a0 = A, * __restrict a1 = A + stride, * __restrict a2 = A + 2 * stride;
+  const double x0 = x[0], x1 = x[1], x2 = x[2];
+  double* __restrict out = y;
+  for (int r = 0; r < rows; ++r) out[r] += a0[r] * x0 + a1[r] * x1 + a2[r] * x2;
+}
+
+/// A = L Lᵀ in place of the lower triangle; the upper one is not read. False, with A half done, if a pivot is not
+/// positive.
+bool cholesky(MatrixView A);
+
+/// x ← (L Lᵀ)⁻¹ x.
+void cholesky_solve(const MatrixView& L, double* x);
+
+/// P A = L U in place, with partial pivoting. `pivots[k]` is the row exchanged with row k. False, with A half done,
+/// if a column has no pivot: A is singular or not finite.
+bool lu(MatrixView A, std::span<int> pivots);
+
+/// x ← A⁻¹ x from the factors of `lu`.
+void lu_solve(const MatrixView& LU, std::span<const int> pivots, double* x);
+
+/// x ← A⁻ᵀ x from the factors of `lu`.
+void lu_solve_transposed(const MatrixView& LU, std::span<const int> pivots, double* x);
+
+}  // namespace taut

@@ -1,0 +1,20 @@
+#include "bindings.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include "taut/io/errors.hpp"
+
+NB_MODULE(_taut, m) {
+  m.doc() = "Rigid contact without relaxation: the compiled part of taut.";
+  nb::module_::import_("pinocchio");  // registers the types the bridge converts
+  nb::register_exception_translator([](const std::exception_ptr& error, void*) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const taut::FileNotFound& missing) {
+      PyErr_SetString(PyExc_FileNotFoundError, missing.what());
+    }
+  });
+  bind_problem(m);
+  bind_scene(m);
+  bind_simulator(m);
+}

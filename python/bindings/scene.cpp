@@ -1,0 +1,224 @@
+#include "pinocchio_bridge.hpp"
+// The bridge comes before nanobind's casters.
+#include <coal/shape/geometric_shapes.h>
+#include <nanobind/eigen/dense.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include "bindings.hpp"
+#include "taut/collision/shape.hpp"
+#include "taut/io/load.hpp"
+#include "taut/simulation/scene.hpp"
+
+namespace {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+using Eigen::Vector4d;
+using Eigen::VectorXd;
+using taut::Scene;
+
+// Coal's shapes are copied: the scene must not depend on Python objects when it is used without the GIL.
+std::shared_ptr<coal::CollisionGeometry> take_shape(nb::handle object, const std::string& name) {
+  auto& geometry = taut::python::unwrap<coal::CollisionGeometry>(object, "Coal shape, such as coal.Box(1, 1, 1)");
+  std::shared_ptr<coal::CollisionGeometry> copy(geometry.clone());
+  copy->computeLocalAABB();
+  taut::make_shape(*copy, name.c_str());  // throws on degenerate shapes
+  return copy;
+}
+
+pinocchio::SE3 placement(const Vector3d& position, const Vector4d& quaternion) {
+  if (!position.allFinite()) throw std::invalid_argument("position is not finite");
+  if (std::abs(quaternion.norm() - 1.0) > 1e-6) {
+    throw std::invalid_argument("quaternion (x, y, z, w) has norm " + std::to_string(quaternion.norm()) +
+                                ", it must be 1");
+  }
+  return {Eigen::Quaterniond(quaternion).normalized().toRotationMatrix(), position};
+}
+
+taut::FrictionRule rule_of(const std::string& name) {
+  if (name == "maximum") return taut::FrictionRule::maximum;
+  if (name == "minimum") return taut::FrictionRule::minimum;
+  if (name == "average") return taut::FrictionRule::average;
+  if (name == "geometric_mean") return taut::FrictionRule::geometric_mean;
+  if (name == "product") return taut::FrictionRule::product;
+  throw std::invalid_argument("friction rule '" + name +
+                              "' is not one of maximum, minimum, average, geometric_mean, product");
+}
+
+const char* name_of(taut::FrictionRule rule) {
+  switch (rule) {
+    case taut::FrictionRule::maximum: return "maximum";
+    case taut::FrictionRule::minimum: return "minimum";
+    case taut::FrictionRule::average: return "average";
+    case taut::FrictionRule::geometric_mean: return "geometric_mean";
+    case taut::FrictionRule::product: return "product";
+  }
+  return "?";
+}
+
+double checked_friction(double mu) {
+  if (!(mu >= 0.0) || !std::isfinite(mu)) {
+    throw std::invalid_argument("friction is " + std::to_string(mu) + ", it must be non-negative and finite");
+  }
+  return mu;
+}
+
+std::size_t shape_index(const Scene& scene, const std::string& name) {
+  if (!scene.geometry.existGeometryName(name)) throw std::invalid_argument("no shape is named '" + name + "'");
+  return scene.geometry.getGeometryId(name);
+}
+
+taut::Surface surface_of(double friction) { return {.friction = checked_friction(friction)}; }
+
+std::size_t add_body(Scene& scene, const std::string& name, nb::handle shape, double mass, const Vector3d& position,
+                     const Vector4d& quaternion, double friction, const std::optional<Matrix3d>& inertia) {
+  auto geometry = take_shape(shape, name);
+  const taut::Surface surface = surface_of(friction);
+  const pinocchio::SE3 where = placement(position, quaternion);
+  Matrix3d moment;
+  Vector3d com = Vector3d::Zero();
+  if (inertia) {
+    moment = *inertia;
+  } else {
+    const double volume = geometry->computeVolume();
+    if (!(volume > 0.0)) {
+      throw std::invalid_argument("body '" + name + "': its shape has no volume; give the inertia");
+    }
+    com = geometry->computeCOM();
+    moment = geometry->computeMomentofInertiaRelatedToCOM() * (mass / volume);
+  }
+  const auto joint = taut::add_free_body(scene, name, pinocchio::Inertia(mass, com, moment), where);
+  taut::add_shape(scene, joint, name, std::move(geometry), pinocchio::SE3::Identity(), surface);
+  return joint;
+}
+
+
+}  // namespace
+
+void bind_scene(nb::module_& m) {
+  const Vector3d origin = Vector3d::Zero();
+  const Vector4d upright(0.0, 0.0, 0.0, 1.0);
+
+  nb::class_<taut::Actuator>(m, "Actuator", "A motor or a position servo on one degree of freedom.")
+      .def_ro("name", &taut::Actuator::name)
+      .def_prop_ro("kind", [](const taut::Actuator& a) { return a.kind == taut::Actuator::Kind::motor ? "motor" : "position"; })
+      .def_ro("dof", &taut::Actuator::dof, "Index into v.")
+      .def_rw("gear", &taut::Actuator::gear)
+      .def_rw("kp", &taut::Actuator::kp)
+      .def_rw("kv", &taut::Actuator::kv)
+      .def_rw("control_range", &taut::Actuator::control_range)
+      .def_rw("force_range", &taut::Actuator::force_range);
+
+  nb::class_<Scene>(m, "Scene", nb::is_weak_referenceable(),
+                    "A world: robots, free bodies, fixed shapes. Shared by any number of simulators.")
+      .def(nb::init<>(), "An empty world with gravity.")
+      .def("__copy__", [](const Scene& s) { return std::make_shared<Scene>(s); })
+      .def("copy", [](const Scene& s) { return std::make_shared<Scene>(s); }, "A scene of its own, equal to this one.")
+      .def_prop_ro("model",
+                   [](nb::handle self) { return taut::python::wrap_reference(nb::cast<Scene&>(self).model, self); },
+                   "pinocchio.Model, live: change a mass here and the next step feels it.")
+      .def_prop_ro("geometry",
+                   [](nb::handle self) { return taut::python::wrap_reference(nb::cast<Scene&>(self).geometry, self); },
+                   "pinocchio.GeometryModel, live.")
+      .def_rw("q0", &Scene::q0, "Where a run starts.")
+      .def_prop_ro("poses", [](const Scene& s) { return s.poses; }, "Named configurations of the file.")
+      .def_prop_ro("warnings", [](const Scene& s) { return s.warnings; },
+                   "What the file asks for and taut does not do.")
+      .def_rw("stiffness", &Scene::stiffness, "Joint springs, one per degree of freedom.")
+      .def_rw("spring_reference", &Scene::spring_reference, "Where the springs are at rest.")
+      .def_prop_ro("actuators", [](Scene& s) { return s.actuators; })
+      .def_prop_rw("gravity", [](const Scene& s) { return Vector3d(s.model.gravity.linear()); },
+                   [](Scene& s, const Vector3d& g) {
+                     if (!g.allFinite()) throw std::invalid_argument("gravity is not finite");
+                     s.model.gravity.linear() = g;
+                   })
+      .def_prop_rw("friction_rule", [](const Scene& s) { return name_of(s.friction_rule); },
+                   [](Scene& s, const std::string& name) { s.friction_rule = rule_of(name); },
+                   "How two coefficients become one: maximum, minimum, average, geometric_mean or product.")
+      .def("friction", [](const Scene& s, const std::string& shape) { return s.surfaces[shape_index(s, shape)].friction; },
+           "shape"_a, "Friction of a shape.")
+      .def("set_friction",
+           [](Scene& s, const std::string& shape, double mu) {
+             s.surfaces[shape_index(s, shape)].friction = checked_friction(mu);
+           },
+           "shape"_a, "mu"_a, "Set the friction of a shape; felt at the next step.")
+      .def("set_pair_friction",
+           [](Scene& s, const std::string& a, const std::string& b, double mu) {
+             shape_index(s, a), shape_index(s, b);
+             s.pair_friction[std::minmax(a, b)] = checked_friction(mu);
+           },
+           "shape_1"_a, "shape_2"_a, "mu"_a,
+           "Friction of one pair of shapes, instead of the rule; felt by simulators made afterwards.")
+      .def("pair_friction",
+           [](const Scene& s, const std::string& a, const std::string& b) {
+             return s.friction(shape_index(s, a), shape_index(s, b));
+           },
+           "shape_1"_a, "shape_2"_a, "Friction of the contact of two shapes.")
+      .def("add_body", &add_body, "name"_a, "shape"_a, "mass"_a = 1.0, "position"_a = origin, "quaternion"_a = upright,
+           "friction"_a = taut::Surface{}.friction, "inertia"_a = nb::none(),
+           "A free rigid body with one Coal shape. The inertia is the shape's, homogeneous, unless given (3, 3) about "
+           "its origin. Returns the joint index.")
+      .def("add_shape",
+           [](Scene& s, const std::string& name, nb::handle shape, std::size_t joint, const Vector3d& position,
+              const Vector4d& quaternion, double friction) {
+             return taut::add_shape(s, joint, name, take_shape(shape, name), placement(position, quaternion),
+                                    surface_of(friction));
+           },
+           "name"_a, "shape"_a, "joint"_a = 0, "position"_a = origin, "quaternion"_a = upright,
+           "friction"_a = taut::Surface{}.friction,
+           "A Coal shape on a joint; joint 0 is the world. Returns its index in `geometry`.")
+      .def("add_floor", [](Scene& s, double height, double friction) { return taut::add_floor(s, height, surface_of(friction)); },
+           "height"_a = 0.0, "friction"_a = taut::Surface{}.friction, "A horizontal half-space.")
+      .def("add_robot",
+           [](Scene& s, const Scene& robot, const std::string& prefix, const Vector3d& position,
+              const Vector4d& quaternion) { taut::append(s, robot, prefix, placement(position, quaternion)); },
+           "robot"_a, "prefix"_a = "", "position"_a = origin, "quaternion"_a = upright,
+           "Another scene put into this one; its names get the prefix.")
+      .def("disable_pair",
+           [](Scene& s, const std::string& a, const std::string& b) {
+             const pinocchio::CollisionPair pair(shape_index(s, a), shape_index(s, b));
+             if (s.geometry.existCollisionPair(pair)) s.geometry.removeCollisionPair(pair);
+           },
+           "shape_1"_a, "shape_2"_a, "These two shapes pass through each other.")
+      .def("validate", [](const Scene& s) { taut::validate(s); },
+           "Raises ValueError naming the value if a mass, friction or gain makes no sense.")
+      .def("__repr__", [](const Scene& s) {
+        return "Scene(" + std::to_string(s.model.njoints - 1) + " joints, " + std::to_string(s.model.nv) + " dof, " +
+               std::to_string(s.geometry.ngeoms) + " shapes, " + std::to_string(s.geometry.collisionPairs.size()) +
+               " pairs)";
+      });
+
+  m.def("_scene_of",
+        [](nb::handle model, nb::handle geometry, double friction) {
+          auto scene = std::make_shared<Scene>();
+          scene->model = taut::python::unwrap<pinocchio::Model>(model, "pinocchio.Model");
+          scene->geometry = taut::python::unwrap<pinocchio::GeometryModel>(geometry, "pinocchio.GeometryModel");
+          scene->q0.resize(0);
+          scene->fit_arrays(checked_friction(friction));
+          return scene;
+        },
+        "model"_a, "geometry"_a, "friction"_a);
+
+  m.def("_load",
+        [](const std::string& path, std::optional<bool> floor, const std::vector<std::string>& package_dirs,
+           std::optional<double> friction, const std::string& root, const std::string& srdf) {
+          taut::LoadOptions options{.floor = floor, .package_dirs = package_dirs, .friction = friction, .srdf = srdf};
+          if (root == "free") {
+            options.root = taut::Root::free;
+          } else if (root == "fixed") {
+            options.root = taut::Root::fixed;
+          } else if (root != "auto") {
+            throw std::invalid_argument("root is '" + root + "', it must be 'auto', 'free' or 'fixed'");
+          }
+          if (friction) checked_friction(*friction);
+          return std::make_shared<Scene>(taut::load(path, options));
+        },
+        "path"_a, "floor"_a, "package_dirs"_a, "friction"_a, "root"_a, "srdf"_a);
+}

@@ -1,0 +1,247 @@
+#include <pinocchio/multibody.hpp>
+// Pinocchio comes first: its headers configure Boost.
+#include <nanobind/eigen/dense.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include "bindings.hpp"
+#include "taut/problem/owned_problem.hpp"
+#include "taut/simulation/simulator.hpp"
+
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+using taut::Simulator;
+using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using OptionalVector = std::optional<VectorXd>;
+
+// What a step returns: a copy, so that the next step does not change it.
+struct StepResult {
+  VectorXd q, v;
+  std::vector<taut::Contact> contacts;
+  RowMatrix impulses;
+  taut::SolveReport report;
+
+  explicit StepResult(const taut::Record& record)
+      : q(record.q_next),
+        v(record.v_next),
+        contacts(record.contacts),
+        impulses(record.contact_impulses().transpose()),
+        report(record.report) {}
+};
+
+struct Trajectory {
+  RowMatrix q, v;
+  std::vector<taut::SolveReport> reports;
+  std::vector<int> contacts;
+};
+
+const VectorXd& or_empty(const OptionalVector& value) {
+  static const VectorXd empty;
+  return value ? *value : empty;
+}
+
+std::vector<pinocchio::Force> forces_of(const std::optional<RowMatrix>& fext) {
+  std::vector<pinocchio::Force> forces;
+  if (!fext) return forces;
+  if (fext->cols() != 6) {
+    throw std::invalid_argument("fext has " + std::to_string(fext->cols()) +
+                                " columns, expected 6: a row (force, moment) per joint, the world first");
+  }
+  for (Eigen::Index i = 0; i < fext->rows(); ++i) forces.emplace_back(fext->row(i).transpose());
+  return forces;
+}
+
+StepResult step(Simulator& simulator, const VectorXd& q, const VectorXd& v, const OptionalVector& tau,
+                const std::optional<RowMatrix>& fext, const OptionalVector& control) {
+  const std::vector<pinocchio::Force> forces = forces_of(fext);
+  nb::gil_scoped_release release;
+  return StepResult(simulator.step(q, v, or_empty(tau), forces, or_empty(control)));
+}
+
+Trajectory rollout(Simulator& simulator, const VectorXd& q, const VectorXd& v, const std::optional<RowMatrix>& taus,
+                   std::optional<int> steps) {
+  const auto& model = simulator.scene().model;
+  if (!taus && !steps) throw std::invalid_argument("rollout: give taus (steps, nv) or the number of steps");
+  if (steps && *steps < 0) throw std::invalid_argument("rollout: steps is " + std::to_string(*steps));
+  if (taus && taus->cols() != model.nv) {
+    throw std::invalid_argument("rollout: taus has " + std::to_string(taus->cols()) + " columns, expected " +
+                                std::to_string(model.nv));
+  }
+  if (taus && steps && taus->rows() != *steps) {
+    throw std::invalid_argument("rollout: taus has " + std::to_string(taus->rows()) + " rows but steps is " +
+                                std::to_string(*steps));
+  }
+  if (q.size() != model.nq || v.size() != model.nv) {
+    throw std::invalid_argument("rollout: q has " + std::to_string(q.size()) + " entries and v " +
+                                std::to_string(v.size()) + ", expected " + std::to_string(model.nq) + " and " +
+                                std::to_string(model.nv));
+  }
+  if (taus && !taus->allFinite()) throw std::invalid_argument("rollout: taus is not finite");
+  const int count = taus ? static_cast<int>(taus->rows()) : *steps;
+  nb::gil_scoped_release release;
+  Trajectory path;
+  path.q.setConstant(count + 1, model.nq, std::nan(""));
+  path.v.setConstant(count + 1, model.nv, std::nan(""));
+  path.q.row(0) = q;
+  path.v.row(0) = v;
+  path.reports.reserve(static_cast<std::size_t>(count));
+  path.contacts.reserve(static_cast<std::size_t>(count));
+  const MatrixXd torques = taus ? MatrixXd(taus->transpose()) : MatrixXd(model.nv, 0);
+  simulator.rollout(q, v, torques, count, [&](int k, const taut::Record& record) {
+    path.q.row(k + 1) = record.q_next;
+    path.v.row(k + 1) = record.v_next;
+    path.reports.push_back(record.report);
+    path.contacts.push_back(static_cast<int>(record.contacts.size()));
+  });
+  return path;
+}
+
+void hold(Simulator& simulator, const VectorXd& q, const nb::object& kp, const nb::object& kd,
+          const OptionalVector& torque_limit) {
+  const auto& model = simulator.scene().model;
+  if (q.size() != model.nq) {
+    throw std::invalid_argument("hold: q has " + std::to_string(q.size()) + " entries, expected " +
+                                std::to_string(model.nq));
+  }
+  const auto gains = [&](const nb::object& value, const char* name) {
+    VectorXd gain;
+    if (nb::isinstance<nb::float_>(value) || nb::isinstance<nb::int_>(value)) {
+      gain = VectorXd::Constant(model.nv, nb::cast<double>(value));
+    } else {
+      gain = nb::cast<VectorXd>(value);
+    }
+    if (gain.size() != model.nv) {
+      throw std::invalid_argument(std::string("hold: ") + name + " has " + std::to_string(gain.size()) +
+                                  " entries, expected " + std::to_string(model.nv));
+    }
+    if (!gain.allFinite() || (gain.array() < 0.0).any()) {
+      throw std::invalid_argument(std::string("hold: ") + name + " must be finite and non-negative, its lowest is " +
+                                  std::to_string(gain.minCoeff()));
+    }
+    return gain;
+  };
+  const VectorXd stiff = gains(kp, "kp"), damped = gains(kd, "kd");
+  if (torque_limit && torque_limit->size() != model.nv) {
+    throw std::invalid_argument("hold: torque_limit has " + std::to_string(torque_limit->size()) +
+                                " entries, expected " + std::to_string(model.nv));
+  }
+  taut::Servo& servo = simulator.servo();
+  servo.clear();
+  for (int joint = 1; joint < model.njoints; ++joint) {
+    if (model.nqs[joint] != 1 || model.nvs[joint] != 1) continue;
+    const int dof = model.idx_vs[joint];
+    servo.kp[dof] = stiff[dof];
+    servo.kd[dof] = damped[dof];
+    servo.target[dof] = q[model.idx_qs[joint]];
+    if (torque_limit) {
+      servo.upper[dof] = (*torque_limit)[dof];
+      servo.lower[dof] = -(*torque_limit)[dof];
+    }
+  }
+}
+
+}  // namespace
+
+void bind_simulator(nb::module_& m) {
+  nb::class_<taut::Contact>(m, "Contact", "A point where two shapes touch, or nearly do.")
+      .def_prop_ro("identity", [](const taut::Contact& c) { return std::pair(c.pair, c.slot); },
+                   "(pair, slot): the same from step to step as long as the contact lasts.")
+      .def_ro("pair", &taut::Contact::pair, "Index into scene.geometry.collisionPairs.")
+      .def_ro("joint_1", &taut::Contact::joint_1, "The body the normal points to.")
+      .def_ro("joint_2", &taut::Contact::joint_2)
+      .def_ro("gap", &taut::Contact::gap, "Signed distance, m; negative in penetration.")
+      .def_ro("mu", &taut::Contact::mu)
+      .def_ro("point", &taut::Contact::point, "World coordinates, half-way between the surfaces.")
+      .def_ro("frame", &taut::Contact::frame, "(t1, t2, n) in columns, world.")
+      .def_prop_ro("normal", [](const taut::Contact& c) { return Eigen::Vector3d(c.frame.col(2)); })
+      .def("__repr__", [](const taut::Contact& c) {
+        char text[160];
+        std::snprintf(text, sizeof text, "Contact(identity=(%d, %d), gap=%.3e, point=(%.4f, %.4f, %.4f))", c.pair,
+                      c.slot, c.gap, c.point.x(), c.point.y(), c.point.z());
+        return std::string(text);
+      });
+
+  nb::class_<StepResult>(m, "Step", "The result of one step.")
+      .def_ro("q", &StepResult::q)
+      .def_ro("v", &StepResult::v)
+      .def_ro("contacts", &StepResult::contacts)
+      .def_ro("impulses", &StepResult::impulses, "(contacts, 3): on body 1, components (t1, t2, n), N s.")
+      .def_ro("report", &StepResult::report);
+
+  nb::class_<Trajectory>(m, "Trajectory", "The result of a rollout; row 0 is the start.")
+      .def_ro("q", &Trajectory::q, "(steps + 1, nq)")
+      .def_ro("v", &Trajectory::v, "(steps + 1, nv)")
+      .def_ro("reports", &Trajectory::reports)
+      .def_ro("contacts", &Trajectory::contacts, "Number of contacts of each step.")
+      .def("__len__", [](const Trajectory& t) { return t.reports.size(); });
+
+  nb::class_<taut::State>(m, "State", "A full state: restored, the future is the same bit for bit.")
+      .def_ro("q", &taut::State::q)
+      .def_ro("v", &taut::State::v);
+
+  const taut::SimulatorOptions defaults;
+  const taut::Stabilization stabilization;
+  nb::class_<Simulator>(m, "Simulator", "Steps a scene, solving the unrelaxed contact problem each time.")
+      .def("__init__",
+           [](Simulator* self, std::shared_ptr<taut::Scene> scene, double dt, const std::string& solver,
+              double tolerance, std::optional<int> max_iterations, double margin, double limit_margin,
+              double correction, double correction_speed, bool warm_start, bool joint_limits, bool joint_friction,
+              bool profile) {
+             if (max_iterations && *max_iterations <= 0) {
+               throw std::invalid_argument("max_iterations is " + std::to_string(*max_iterations) +
+                                           ", it must be positive");
+             }
+             new (self) Simulator(std::move(scene),
+                                  {.dt = dt,
+                                   .solver = solver,
+                                   .tolerance = tolerance,
+                                   .max_iterations = max_iterations.value_or(0),
+                                   .stabilization = {margin, limit_margin, correction, correction_speed},
+                                   .warm_start = warm_start,
+                                   .joint_limits = joint_limits,
+                                   .joint_friction = joint_friction,
+                                   .profile = profile});
+           },
+           "scene"_a, "dt"_a = defaults.dt, "solver"_a = defaults.solver, "tolerance"_a = defaults.tolerance,
+           "max_iterations"_a = nb::none(), nb::kw_only(), "margin"_a = stabilization.margin,
+           "limit_margin"_a = stabilization.limit_margin, "correction"_a = stabilization.correction,
+           "correction_speed"_a = stabilization.correction_speed, "warm_start"_a = defaults.warm_start,
+           "joint_limits"_a = defaults.joint_limits, "joint_friction"_a = defaults.joint_friction,
+           "profile"_a = defaults.profile,
+           "dt in s, tolerance in m/s on the judge. margin: closer than this (m) a pair is a contact. correction: share "
+           "of a penetration corrected in a step, at most at correction_speed (m/s). profile fills `seconds`.")
+      .def("step", &step, "q"_a, "v"_a, "tau"_a = nb::none(), "fext"_a = nb::none(), "control"_a = nb::none(),
+           "One step. tau (nv,), fext (njoints, 6): (force, moment) in the joints' frames, control: one value per "
+           "actuator of the scene.")
+      .def("rollout", &rollout, "q"_a, "v"_a, "taus"_a = nb::none(), "steps"_a = nb::none(),
+           "Many steps in one call, without the GIL. taus (steps, nv), or the number of steps for zero torque. If a "
+           "step is not finite the rest of the arrays is NaN.")
+      .def("hold", &hold, "q"_a, "kp"_a, "kd"_a, "torque_limit"_a = nb::none(),
+           "Hold revolute and prismatic joints at q by implicit PD: stable for any gains. Gains are numbers or (nv,).")
+      .def("release", [](Simulator& s) { s.servo().clear(); }, "End `hold`.")
+      .def("state", &Simulator::state, "The full state after the last step.")
+      .def("restore", &Simulator::restore, "state"_a, "Go back to a state; then step from its q and v.")
+      .def("reset", &Simulator::reset, "Forget contacts and impulses: the next step is a cold start.")
+      .def("problem", [](const Simulator& s) { return taut::OwnedProblem::copy(s.record().problem()); },
+           "The contact problem of the last step, a copy.")
+      .def_prop_ro("impulse",
+                   [](const Simulator& s) { return VectorXd(s.record().impulse.head(s.record().rows.rows())); },
+                   "All impulses of the last step, in the order of problem().")
+      .def_prop_ro("v_free", [](const Simulator& s) { return s.record().v_free; },
+                   "Velocity of the last step without constraint impulses.")
+      .def_prop_ro("seconds", [](const Simulator& s) { return s.record().seconds; },
+                   "Where the last step's time went, if profile: dynamics, collision, delassus, solver, integration.")
+      .def_prop_ro("scene", [](const Simulator& s) { return std::const_pointer_cast<taut::Scene>(s.shared_scene()); })
+      .def_prop_ro("dt", [](const Simulator& s) { return s.options().dt; })
+      .def_prop_ro("tolerance", [](const Simulator& s) { return s.options().tolerance; })
+      .def_prop_ro("solver", [](const Simulator& s) { return s.options().solver; });
+}

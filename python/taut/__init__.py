@@ -1,0 +1,49 @@
+"""Rigid contact without relaxation, differentiable end to end.
+
+>>> import taut
+>>> sim = taut.Simulator(taut.scenes.make("cube_on_plane"))
+>>> step = sim.step(sim.scene.q0, [0.0] * 6)
+>>> step.report.status
+'converged'
+"""
+
+from . import scenes
+from ._taut import (
+    Actuator,
+    Contact,
+    Report,
+    Residuals,
+    Scene,
+    Simulator,
+    Solution,
+    State,
+    Step,
+    Trajectory,
+    residuals,
+    solve,
+    solvers,
+)
+from .loading import TautWarning, load
+from .problem import Problem
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Actuator",
+    "Contact",
+    "Problem",
+    "Report",
+    "Residuals",
+    "Scene",
+    "Simulator",
+    "Solution",
+    "State",
+    "Step",
+    "TautWarning",
+    "Trajectory",
+    "load",
+    "residuals",
+    "scenes",
+    "solve",
+    "solvers",
+]

@@ -1,0 +1,43 @@
+"""Reading robots and worlds from files."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+
+from ._taut import Scene, _load, _scene_of
+
+
+class TautWarning(UserWarning):
+    """A file asks for something taut does not do."""
+
+
+def load(
+    path: str | os.PathLike[str],
+    floor: bool | None = None,
+    package_dirs: Sequence[str | os.PathLike[str]] = (),
+    friction: float | None = None,
+    *,
+    root: str = "auto",
+    srdf: str | os.PathLike[str] = "",
+) -> Scene:
+    """Read a URDF or MJCF file.
+
+    floor         True adds a ground plane at z = 0 unless the file has one.
+    package_dirs  where `package://` meshes are looked for, besides the folders above the file.
+    friction      replaces every coefficient of the file.
+    root          URDF: 'free', 'fixed', or 'auto': fixed if the root link is called world or has no mass.
+    srdf          URDF: disabled pairs and named poses; looked for beside the file and in ../srdf if not given.
+
+    What the file asks for and taut does not do is warned about by name, once, and listed in `scene.warnings`.
+    """
+    scene = _load(os.fspath(path), floor, [os.fspath(d) for d in package_dirs], friction, root, os.fspath(srdf))
+    for what in scene.warnings:
+        warnings.warn(f"{os.path.basename(os.fspath(path))}: {what}", TautWarning, stacklevel=2)
+    return scene
+
+
+def from_pinocchio(model, geometry, friction: float = 0.8) -> Scene:
+    """A scene from a pinocchio.Model and GeometryModel, which are copied."""
+    return _scene_of(model, geometry, friction)

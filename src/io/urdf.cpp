@@ -1,0 +1,192 @@
+#include <coal/BVH/BVH_model.h>
+#include <coal/collision.h>
+#include <coal/mesh_loader/loader.h>
+#include <coal/shape/convex.h>
+#include <pinocchio/algorithm/joint-configuration.hpp>
+#include <pinocchio/algorithm/kinematics.hpp>
+#include <pinocchio/parsers/urdf.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "floor.hpp"
+#include "taut/io/load.hpp"
+#include "urdf_xml.hpp"
+
+namespace taut {
+
+using Eigen::VectorXd;
+
+namespace {
+
+bool root_is_fixed(const xml::Element& robot, const urdf::Srdf& srdf, Root root) {
+  if (root != Root::automatic) return root == Root::fixed;
+  if (srdf.virtual_joint == "fixed") return true;
+  return srdf.virtual_joint != "floating" && urdf::root_is_fixed(robot);
+}
+
+void build_model(const std::string& text, const xml::Element& robot, bool fixed, Scene& scene) {
+  if (fixed)
+    pinocchio::urdf::buildModelFromXML(text, scene.model);
+  else
+    pinocchio::urdf::buildModelFromXML(text, pinocchio::JointModelFreeFlyer(), scene.model);
+  for (const xml::Element* joint : robot.all("joint")) {
+    if (!joint->all("mimic").empty()) scene.warn("urdf: mimic joints are not supported: they move on their own");
+  }
+}
+
+// Coal has no contact derivatives for triangle soups, and a hull is what the robots' collision meshes stand for.
+void replace_meshes(Scene& scene) {
+  std::map<const coal::CollisionGeometry*, std::shared_ptr<coal::CollisionGeometry>> hulls;
+  std::vector<std::string> flat;
+  std::size_t meshes = 0;
+  for (auto& object : scene.geometry.geometryObjects) {
+    auto* mesh = dynamic_cast<coal::BVHModelBase*>(object.geometry.get());
+    if (!mesh) continue;
+    ++meshes;
+    auto [found, is_new] = hulls.try_emplace(mesh);
+    if (is_new) {
+      try {
+        mesh->buildConvexHull(true, "Qt");
+        found->second = mesh->convex;
+        if (found->second) found->second->computeLocalAABB();
+      } catch (const std::exception&) {  // qhull refuses what is flat
+      }
+    }
+    if (found->second)
+      object.geometry = found->second;
+    else
+      flat.push_back(object.name);
+  }
+  for (const auto& name : flat) {
+    scene.geometry.removeGeometryObject(name);
+    scene.warn("urdf: the mesh of '" + name + "' has no volume and is dropped");
+  }
+  if (meshes > flat.size()) {
+    scene.warn("urdf: " + std::to_string(meshes - flat.size()) + " meshes are replaced by their convex hulls");
+  }
+}
+
+void build_geometry(const std::string& text, Scene& scene) {
+  std::istringstream stream(text);
+  pinocchio::urdf::buildGeom(scene.model, stream, pinocchio::COLLISION, scene.geometry, std::vector<std::string>{},
+                             std::make_shared<coal::CachedMeshLoader>());
+  replace_meshes(scene);
+  scene.fit_arrays();
+}
+
+void build_pairs(const urdf::Srdf& srdf, Scene& scene) {
+  const auto& objects = scene.geometry.geometryObjects;
+  const auto& parents = scene.model.parents;
+  const auto link = [&](std::size_t i) -> const std::string& {
+    return scene.model.frames[objects[i].parentFrame].name;
+  };
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    for (std::size_t j = i + 1; j < objects.size(); ++j) {
+      const auto a = objects[i].parentJoint, b = objects[j].parentJoint;
+      const bool adjacent = a == b || parents[a] == b || parents[b] == a;
+      if (!adjacent && !srdf.disabled.contains(std::minmax(link(i), link(j)))) scene.geometry.addCollisionPair({i, j});
+    }
+  }
+}
+
+// Without an SRDF nobody has looked at the pairs: links that were drawn into each other would be blown apart.
+void drop_overlapping_pairs(Scene& scene) {
+  pinocchio::Data data(scene.model);
+  pinocchio::forwardKinematics(scene.model, data, Eigen::Ref<const VectorXd>(scene.q0));
+  const auto overlap = [&](const pinocchio::CollisionPair& pair) {
+    const auto& a = scene.geometry.geometryObjects[pair.first];
+    const auto& b = scene.geometry.geometryObjects[pair.second];
+    const pinocchio::SE3 oMa = data.oMi[a.parentJoint] * a.placement, oMb = data.oMi[b.parentJoint] * b.placement;
+    coal::CollisionResult result;
+    return coal::collide(a.geometry.get(), coal::Transform3s(oMa.rotation(), oMa.translation()), b.geometry.get(),
+                         coal::Transform3s(oMb.rotation(), oMb.translation()), coal::CollisionRequest(), result) > 0;
+  };
+  std::vector<pinocchio::CollisionPair> dropped;
+  for (const auto& pair : scene.geometry.collisionPairs) {
+    if (overlap(pair)) dropped.push_back(pair);
+  }
+  for (const auto& pair : dropped) scene.geometry.removeCollisionPair(pair);
+  if (!dropped.empty()) {
+    scene.warn("urdf: there is no SRDF, and " + std::to_string(dropped.size()) +
+               " pairs of shapes that overlap in q0 are not checked for contact");
+  }
+}
+
+VectorXd pose(const Scene& scene, const std::map<std::string, std::vector<double>>& joints, const std::string& where) {
+  VectorXd q = pinocchio::neutral(scene.model);
+  for (const auto& [name, values] : joints) {
+    if (!scene.model.existJointName(name)) continue;  // a fixed joint, or one of a larger variant of the robot
+    const auto j = scene.model.getJointId(name);
+    const int nq = scene.model.nqs[j], start = scene.model.idx_qs[j];
+    if (nq == 2 && values.size() == 1) {  // a continuous joint: its angle
+      q.segment<2>(start) << std::cos(values[0]), std::sin(values[0]);
+    } else if (static_cast<int>(values.size()) == nq) {
+      q.segment(start, nq) = Eigen::Map<const VectorXd>(values.data(), nq);
+    } else {
+      throw std::invalid_argument(where + ": joint '" + name + "' has " + std::to_string(values.size()) +
+                                  " values instead of " + std::to_string(nq));
+    }
+  }
+  pinocchio::normalize(scene.model, q);
+  if (!q.allFinite()) throw std::invalid_argument(where + ": the pose has a zero quaternion");
+  return q;
+}
+
+void apply_srdf(const urdf::Srdf& srdf, Scene& scene) {
+  std::string start;
+  for (const auto& [name, joints] : srdf.poses) {
+    scene.poses[name] = pose(scene, joints, srdf.path + ": <group_state name=\"" + name + "\">");
+    if (start.empty()) start = name;
+  }
+  for (const char* favourite : {"home", "half_sitting", "standing"}) {
+    if (scene.poses.contains(favourite)) start = favourite;
+  }
+  if (!start.empty()) scene.q0 = scene.poses.at(start);
+  for (const auto& [name, armature] : srdf.rotor_armatures) {
+    if (!scene.model.existJointName(name)) continue;
+    const auto j = scene.model.getJointId(name);
+    scene.model.armature.segment(scene.model.idx_vs[j], scene.model.nvs[j]).array() += armature;
+  }
+}
+
+void put_on_floor(Scene& scene) {
+  const bool free = scene.model.njoints > 1 && scene.model.nqs[1] == 7;
+  if (!free) return;
+  const double lowest = io::lowest_point(scene, scene.q0);
+  if (!std::isfinite(lowest)) return;
+  if (scene.poses.empty() || lowest < -1e-4) scene.q0[2] -= lowest;
+}
+
+}  // namespace
+
+Scene load_urdf(const std::string& path, const LoadOptions& options) {
+  Scene scene;
+  const xml::Element robot = xml::read(path);
+  if (robot.tag != "robot") robot.own().fail("the root element of a URDF file is <robot>");
+  urdf::check_masses(robot);
+  const std::string srdf_path = options.srdf.empty() ? urdf::find_srdf(path, robot.own().text("name")) : options.srdf;
+  const urdf::Srdf srdf = srdf_path.empty() ? urdf::Srdf{} : urdf::read_srdf(srdf_path);
+  const std::string text = urdf::resolve_meshes(path, options.package_dirs);
+  try {
+    build_model(text, robot, root_is_fixed(robot, srdf, options.root), scene);
+    build_geometry(text, scene);
+  } catch (const std::exception& error) {
+    const std::string what = error.what();
+    throw std::invalid_argument(what.starts_with(path) ? what : path + ": " + what);
+  }
+  apply_srdf(srdf, scene);
+  build_pairs(srdf, scene);
+  if (srdf_path.empty()) drop_overlapping_pairs(scene);
+
+  io::override_friction(scene, options.friction);
+  if (options.floor.value_or(false)) {
+    io::add_floor_once(scene, options.friction);
+    put_on_floor(scene);
+  }
+  validate(scene);
+  return scene;
+}
+
+}  // namespace taut

@@ -1,0 +1,194 @@
+#include "urdf_xml.hpp"
+
+#include <tinyxml2.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <stdexcept>
+
+#include "taut/io/errors.hpp"
+
+namespace taut::urdf {
+
+namespace fs = std::filesystem;
+using xml::Attributes;
+using xml::Element;
+
+namespace {
+
+// The folders in which a mesh path may start: those given, the file's own, and all above it, one of which holds the
+// package that the file is part of.
+std::vector<fs::path> search_folders(const std::string& urdf_path, const std::vector<std::string>& package_dirs) {
+  std::vector<fs::path> folders(package_dirs.begin(), package_dirs.end());
+  for (fs::path folder = fs::absolute(urdf_path).lexically_normal().parent_path();; folder = folder.parent_path()) {
+    folders.push_back(folder);
+    if (folder == folder.parent_path()) return folders;
+  }
+}
+
+fs::path find_mesh(const std::string& uri, const std::vector<fs::path>& folders) {
+  std::string rest = uri;
+  for (const char* scheme : {"package://", "model://", "file://"}) {
+    if (uri.starts_with(scheme)) rest = uri.substr(std::string(scheme).size());
+  }
+  if (fs::path(rest).is_absolute()) return fs::is_regular_file(rest) ? fs::path(rest) : fs::path();
+  // A package that was unpacked under another name is still found from inside it.
+  const std::size_t slash = rest.find('/');
+  const std::string inside = uri == rest || slash == std::string::npos ? "" : rest.substr(slash + 1);
+  for (const std::string& tail : {rest, inside}) {
+    for (const fs::path& folder : folders) {
+      if (!tail.empty() && fs::is_regular_file(folder / tail)) return folder / tail;
+    }
+  }
+  return {};
+}
+
+double mass_of(const Element& link) {
+  for (const Element* inertial : link.all("inertial")) {
+    for (const Element* mass : inertial->all("mass")) return mass->own().number("value", 0.0);
+  }
+  return 0.0;
+}
+
+struct JointLinks {
+  std::string parent, child;
+  bool fixed;
+};
+
+std::vector<JointLinks> joint_links(const Element& robot) {
+  std::vector<JointLinks> joints;
+  for (const Element* joint : robot.all("joint")) {
+    const auto parents = joint->all("parent"), children = joint->all("child");
+    if (parents.empty() || children.empty()) joint->own().fail("<parent> or <child> is missing");
+    joints.push_back({parents[0]->own().required("link"), children[0]->own().required("link"),
+                      joint->own().text("type") == "fixed"});
+  }
+  return joints;
+}
+
+}  // namespace
+
+std::string resolve_meshes(const std::string& path, const std::vector<std::string>& package_dirs) {
+  tinyxml2::XMLDocument document;
+  if (document.LoadFile(path.c_str()) != tinyxml2::XML_SUCCESS) {
+    throw std::invalid_argument(path + ": malformed XML: " + document.ErrorStr());
+  }
+  const auto folders = search_folders(path, package_dirs);
+  for (auto* link = document.RootElement()->FirstChildElement("link"); link; link = link->NextSiblingElement("link")) {
+    for (auto* shape = link->FirstChildElement("collision"); shape; shape = shape->NextSiblingElement("collision")) {
+      auto* geometry = shape->FirstChildElement("geometry");
+      auto* mesh = geometry ? geometry->FirstChildElement("mesh") : nullptr;
+      if (!mesh) continue;
+      const char* uri = mesh->Attribute("filename");
+      const fs::path file = uri ? find_mesh(uri, folders) : fs::path();
+      if (file.empty()) {
+        const char* name = link->Attribute("name");
+        throw std::invalid_argument(path + ": <mesh> of link '" + (name ? name : "") + "' (line " +
+                                    std::to_string(mesh->GetLineNum()) + "): filename=\"" + (uri ? uri : "") +
+                                    "\" is not there");
+      }
+      mesh->SetAttribute("filename", file.c_str());
+    }
+  }
+  tinyxml2::XMLPrinter printer;
+  document.Print(&printer);
+  return printer.CStr();
+}
+
+void check_masses(const Element& robot) {
+  std::set<std::string> moved;
+  for (const JointLinks& joint : joint_links(robot)) {
+    if (!joint.fixed) moved.insert(joint.child);
+  }
+  for (const Element* link : robot.all("link")) {
+    for (const Element* inertial : link->all("inertial")) {
+      for (const Element* mass : inertial->all("mass")) {
+        const std::string name = link->own().text("name");
+        const Attributes a(mass->attributes, link->where() + ": <mass>");
+        const double value = a.number("value", 0.0);
+        if (!(value >= 0.0)) a.fail("value", "is negative");
+        if (value == 0.0 && moved.contains(name)) a.fail("value", "is zero, but a joint moves the link");
+      }
+    }
+  }
+}
+
+bool root_is_fixed(const Element& robot) {
+  const std::vector<JointLinks> joints = joint_links(robot);
+  std::set<std::string> children;
+  for (const JointLinks& joint : joints) children.insert(joint.child);
+  std::vector<std::string> welded;
+  std::map<std::string, double> masses;
+  for (const Element* link : robot.all("link")) {
+    const std::string name = link->own().required("name");
+    masses[name] = mass_of(*link);
+    if (!children.contains(name)) welded.push_back(name);
+  }
+  if (welded.size() != 1) {
+    robot.own().fail("the links form " + std::to_string(welded.size()) + " trees, one root is needed");
+  }
+  std::string lower = welded[0];
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  static const std::set<std::string> world_names{"world",         "world_link", "map",   "odom",
+                                                 "odom_combined", "universe",   "ground"};
+  if (world_names.contains(lower)) return true;
+  // Many robots hang their massive trunk on a massless root by a fixed joint: the whole group counts.
+  for (std::size_t i = 0; i < welded.size(); ++i) {
+    if (masses[welded[i]] > 0.0) return false;
+    for (const JointLinks& joint : joints) {
+      if (joint.fixed && joint.parent == welded[i] &&
+          std::find(welded.begin(), welded.end(), joint.child) == welded.end()) {
+        welded.push_back(joint.child);
+      }
+    }
+  }
+  return true;
+}
+
+std::string find_srdf(const std::string& urdf_path, const std::string& robot_name) {
+  const fs::path folder = fs::absolute(urdf_path).parent_path();
+  const std::string stem = fs::path(urdf_path).stem().string();
+  std::vector<fs::path> same_robot;
+  for (const fs::path& place : {folder, folder / ".." / "srdf"}) {
+    const fs::path twin = place / (stem + ".srdf");
+    if (fs::is_regular_file(twin)) return twin.lexically_normal().string();
+    std::error_code missing;
+    for (const auto& entry : fs::directory_iterator(place, missing)) {
+      if (entry.path().extension() != ".srdf" || !entry.is_regular_file()) continue;
+      tinyxml2::XMLDocument document;  // a broken file of another robot is none of our business
+      if (document.LoadFile(entry.path().c_str()) != tinyxml2::XML_SUCCESS || !document.RootElement()) continue;
+      const char* name = document.RootElement()->Attribute("name");
+      if (name && name == robot_name) same_robot.push_back(entry.path());
+    }
+  }
+  return same_robot.size() == 1 ? same_robot[0].lexically_normal().string() : "";
+}
+
+Srdf read_srdf(const std::string& path) {
+  Srdf srdf;
+  srdf.path = path;
+  const Element root = xml::read(path);
+  if (root.tag != "robot") root.own().fail("the root element of an SRDF file is <robot>");
+  for (const Element* joint : root.all("virtual_joint")) srdf.virtual_joint = joint->own().text("type");
+  for (const Element* pair : root.all("disable_collisions")) {
+    srdf.disabled.insert(std::minmax(pair->own().required("link1"), pair->own().required("link2")));
+  }
+  for (const Element* state : root.all("group_state")) {
+    std::map<std::string, std::vector<double>> joints;
+    for (const Element* joint : state->all("joint")) {
+      const Eigen::VectorXd values = joint->own().numbers("value", 1, 64).value_or(Eigen::VectorXd());
+      joints[joint->own().required("name")].assign(values.data(), values.data() + values.size());
+    }
+    srdf.poses.emplace_back(state->own().required("name"), std::move(joints));
+  }
+  for (const Element* rotors : root.all("rotor_params")) {
+    for (const Element* joint : rotors->all("joint")) {
+      const double inertia = joint->own().number("mass", 0.0), ratio = joint->own().number("gear_ratio", 1.0);
+      srdf.rotor_armatures[joint->own().required("name")] = inertia * ratio * ratio;
+    }
+  }
+  return srdf;
+}
+
+}  // namespace taut::urdf

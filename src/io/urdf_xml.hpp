@@ -1,0 +1,40 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "taut/io/load.hpp"
+#include "xml.hpp"
+
+/// What Pinocchio's readers of URDF and SRDF leave to us: where the meshes are, what holds the root, and checks that
+/// name the element.
+namespace taut::urdf {
+
+/// The file as text, its mesh paths made absolute. Throws std::invalid_argument for a mesh that is nowhere.
+std::string resolve_meshes(const std::string& path, const std::vector<std::string>& package_dirs);
+
+/// Throws std::invalid_argument for masses that are negative, or zero on a link that a joint moves.
+void check_masses(const xml::Element& robot);
+
+/// True if the root link stands for the world, see `Root::automatic`.
+bool root_is_fixed(const xml::Element& robot);
+
+struct Srdf {
+  std::string path;
+  std::string virtual_joint;                               ///< its type, or empty
+  std::set<std::pair<std::string, std::string>> disabled;  ///< links, sorted
+  std::vector<std::pair<std::string, std::map<std::string, std::vector<double>>>>
+      poses;                                      ///< by joint, in the file's order
+  std::map<std::string, double> rotor_armatures;  ///< by joint
+};
+
+/// The file that belongs to a URDF: the one of the same name beside it or in ../srdf, else the only one there whose
+/// robot has the same name. Empty if there is none.
+std::string find_srdf(const std::string& urdf_path, const std::string& robot_name);
+
+Srdf read_srdf(const std::string& path);
+
+}  // namespace taut::urdf

@@ -1,0 +1,124 @@
+#include "taut/solvers/auto.hpp"
+
+#include <algorithm>
+
+#include "taut/problem/sets.hpp"
+
+namespace taut {
+namespace {
+
+// One solve: what its stages share.
+class Course {
+ public:
+  Course(const Problem& problem, const AutoOptions& options, AutoWorkspace& workspace, VectorRef lambda,
+         VectorRef velocity)
+      : problem_(problem), options_(options), workspace_(workspace), lambda_(lambda), velocity_(velocity) {
+    project(problem_, lambda_);
+    current_ = report_.residuals = residuals(problem_, lambda_, velocity_);
+    VectorView(workspace_.best.data(), problem_.rows()) = lambda_;
+  }
+
+  bool solved() const { return report_.residuals.worst() <= options_.tolerance; }
+  bool done() const { return solved() || left() <= 0; }
+
+  void newton(int patience) {
+    const Newton method(
+        {.tolerance = options_.tolerance, .max_iterations = std::min(100, left()), .patience = patience});
+    note(method.solve_from(problem_, current_, workspace_.newton, lambda_, velocity_));
+  }
+
+  void sweeps(int count) {
+    count = std::min(count, left());
+    int taken = 0;
+    while (taken < count) {
+      ++taken;
+      // A sweep that moves less than this has little left to find; the judge decides.
+      if (sweep(problem_, workspace_.pgs, 1.0, lambda_, velocity_) <= 0.1 * options_.tolerance) break;
+    }
+    note({.iterations = taken, .residuals = residuals(problem_, lambda_, velocity_)});
+  }
+
+  // Sweeps that cost as much as one Newton step: few for a robot, hundreds for a pile, whose G is mostly zeros. At
+  // least ten, the fewest that make the modes of a cold start worth a factorization; more than a few hundred at once
+  // would be patience with a method that has stopped getting anywhere.
+  int sweeps_per_newton() {
+    prepare_sweeps(problem_, workspace_.pgs);
+    const double rows = problem_.rows();
+    double moved = workspace_.pgs.runs.empty() ? rows * problem_.size() : 0.0;
+    for (const auto& run : workspace_.pgs.runs) moved += run.size;
+    const double sweep_flops = 6.0 * moved + 30.0 * problem_.size(), newton_flops = 2.0 / 3.0 * rows * rows * rows;
+    return static_cast<int>(std::clamp(newton_flops / sweep_flops, 10.0, 300.0));
+  }
+
+  void admm(int max_iterations) {
+    const Admm method({.tolerance = options_.tolerance, .max_iterations = std::min(max_iterations, left())});
+    note(method.solve(problem_, workspace_.admm, lambda_, velocity_));
+  }
+
+  // The best iterate of all stages becomes the solution.
+  SolveReport finish() {
+    if (current_.worst() != report_.residuals.worst()) {
+      lambda_ = VectorView(workspace_.best.data(), problem_.rows());
+      report_.residuals = residuals(problem_, lambda_, velocity_);
+    }
+    report_.status = solved() ? Status::converged : left() <= 0 ? Status::iteration_limit : Status::stalled;
+    return report_;
+  }
+
+ private:
+  int left() const { return options_.max_iterations - report_.iterations; }
+
+  void note(const SolveReport& stage) {
+    report_.iterations += stage.iterations;
+    current_ = stage.residuals;
+    if (current_.worst() < report_.residuals.worst()) {
+      report_.residuals = current_;
+      VectorView(workspace_.best.data(), problem_.rows()) = lambda_;
+    }
+  }
+
+  const Problem& problem_;
+  const AutoOptions& options_;
+  AutoWorkspace& workspace_;
+  VectorRef lambda_, velocity_;
+  SolveReport report_;
+  Residuals current_;  // of `lambda_`, not always the best one
+};
+
+}  // namespace
+
+void AutoWorkspace::reserve(int rows) {
+  newton.reserve(rows);
+  pgs.reserve(rows);
+  admm.reserve(rows);
+  if (best.size() < static_cast<std::size_t>(rows)) best.resize(rows);
+}
+
+Auto::Auto(AutoOptions options) : options_(options) {}
+
+SolveReport Auto::solve(const Problem& problem, AutoWorkspace& workspace, VectorRef lambda, VectorRef velocity) const {
+  workspace.reserve(problem.rows());
+  workspace.admm.rho = 0.0;  // the answer depends on the problem and the warm start alone
+  const bool cold = (lambda.array() == 0.0).all();
+  Course course(problem, options_, workspace, lambda, velocity);
+  if (course.done()) return course.finish();
+  if (!cold) course.newton(3);
+  if (course.done()) return course.finish();
+
+  // A robot's Newton step costs a few sweeps and may try for longer; a pile's costs hundreds.
+  const int patience = problem.rows() <= kDenseRows ? 8 : 4;
+  for (int round = 0, count = course.sweeps_per_newton(); round < 4 && !course.done(); ++round, count *= 2) {
+    course.sweeps(count);
+    if (course.done()) break;
+    course.newton(patience);
+  }
+  // ADMM last: slow to certify, but it brings Newton close from anywhere, in a hundred iterations as a rule.
+  for (int round = 0, count = 100; round < 8 && !course.done(); ++round, count *= 2) {
+    course.admm(count);
+    if (course.done()) break;
+    course.newton(20);
+  }
+  return course.finish();
+}
+
+}  // namespace taut

@@ -1,0 +1,303 @@
+#include "taut/solvers/newton.hpp"
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include "taut/problem/sets.hpp"
+
+namespace taut {
+namespace {
+
+using Eigen::Vector2d;
+using Eigen::Vector3d;
+using Linearization = NewtonWorkspace::Linearization;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kShorten = 0.35, kShortest = 5e-3;  // five shorter steps at most: each costs a judgement, G times λ
+
+// Signorini and Coulomb as λ_n = max(0, y_n), λ_t = P_disk(μ y_n)(y_t) at y = λ − ρ c. The modes are those of De
+// Saxcé's form; this one tells them apart sooner after an impact, when λ is still zero.
+void identify_contact(const Block& block, const Vector3d& y, Linearization& lin) {
+  if (y[2] <= 0.0) {
+    lin.mode = Mode::open;
+    return;
+  }
+  const double tangential = y.head<2>().norm(), radius = block.mu * y[2];
+  if (tangential < radius) {
+    lin.mode = Mode::closed;
+    lin.count = 3;
+    return;
+  }
+  lin.mode = Mode::sliding;
+  lin.count = 2;
+  lin.d = tangential > 0.0 ? Vector2d(y.head<2>() / tangential) : Vector2d(Vector2d::UnitX());  // μ = 0: any d does
+  lin.turn = tangential > 0.0 ? radius / tangential : 0.0;
+}
+
+// Into the sets as Coulomb's law would have it: the disk of a contact is that of its normal impulse. The nearest point
+// of the cone would raise the normal impulse instead, and the contact would look as if it stuck again.
+void clip(const Problem& problem, double* lambda) {
+  for (const Block& block : problem.blocks) {
+    double* x = lambda + block.start;
+    if (block.kind != SetKind::cone) {
+      project(block, x);
+      continue;
+    }
+    x[2] = std::max(0.0, x[2]);
+    Eigen::Map<Vector2d> tangential(x);
+    tangential = project_onto_disk(tangential, block.mu * x[2]);
+  }
+}
+
+Vector2d side(const Vector2d& d) { return {-d[1], d[0]}; }
+
+// Rows of the reduced system from a column of G (or from c): what the block's equations see of it. A sliding contact
+// sees the normal row and, times the turn, the row across its direction.
+void reduce_rows(const Problem& problem, const NewtonWorkspace& workspace, const double* column, double* out) {
+  for (int i = 0; i < problem.size(); ++i) {
+    const Linearization& lin = workspace.blocks[i];
+    const double* v = column + problem.blocks[i].start;
+    if (lin.mode == Mode::closed) {
+      for (int r = 0; r < lin.count; ++r) *out++ = v[r];
+    } else if (lin.mode == Mode::sliding) {
+      *out++ = v[2];
+      *out++ = lin.turn * (lin.d[0] * v[1] - lin.d[1] * v[0]);
+    }
+  }
+}
+
+// The reduced matrix W (G + R) Z + diagonal: Z spans the impulses that may move, W are the equations.
+void assemble(const Problem& problem, double damping, NewtonWorkspace& workspace) {
+  const int rows = problem.rows(), m = workspace.unknowns;
+  const std::ptrdiff_t stride = problem.G.outerStride();
+  double *A = workspace.matrix.data(), *column = workspace.column.data();
+  for (int j = 0; j < problem.size(); ++j) {
+    const Linearization& lin = workspace.blocks[j];
+    const Block& block = problem.blocks[j];
+    const double* G_j = problem.G.data() + block.start * stride;
+    const double* R_j = problem.R.data() + block.start;
+    const double shift = damping * lin.stiffness;
+    double* A_j = A + static_cast<std::ptrdiff_t>(lin.first) * m;
+    if (lin.mode == Mode::closed) {
+      for (int k = 0; k < lin.count; ++k) {
+        reduce_rows(problem, workspace, G_j + k * stride, A_j + k * m);
+        A_j[k * m + lin.first + k] += R_j[k] + shift;
+      }
+    } else if (lin.mode == Mode::sliding) {
+      const double along = block.mu * lin.d[0], across = block.mu * lin.d[1];
+      const Vector2d s = side(lin.d);
+      const double *G_x = G_j, *G_y = G_x + stride, *G_n = G_y + stride;
+      for (int r = 0; r < rows; ++r) column[r] = along * G_x[r] + across * G_y[r] + G_n[r];
+      column[block.start] += R_j[0] * along;
+      column[block.start + 1] += R_j[1] * across;
+      column[block.start + 2] += R_j[2];
+      reduce_rows(problem, workspace, column, A_j);
+      A_j[lin.first] += shift;
+
+      for (int r = 0; r < rows; ++r) column[r] = s[0] * G_x[r] + s[1] * G_y[r];
+      column[block.start] += R_j[0] * s[0];
+      column[block.start + 1] += R_j[1] * s[1];
+      reduce_rows(problem, workspace, column, A_j + m);
+      // (1 − k)/ρ is |c_t|/(μ λ_n) of [S, Sec. 4] times k: bounded also when the contact carries nothing.
+      A_j[m + lin.first + 1] += (1.0 - lin.turn) * lin.stiffness + shift;
+    }
+  }
+}
+
+// The part of the step that needs no solve: open blocks go to their bound, sliding ones onto their cone. Leaves it in
+// `step` and the velocity it makes in `offset_velocity`.
+void take_offsets(const Problem& problem, const double* lambda, const double* velocity, NewtonWorkspace& workspace) {
+  const int rows = problem.rows();
+  double *step = workspace.step.data(), *moved = workspace.offset_velocity.data();
+  bool any = false;
+  for (int i = 0; i < problem.size(); ++i) {
+    const Linearization& lin = workspace.blocks[i];
+    const Block& block = problem.blocks[i];
+    const double* x = lambda + block.start;
+    double* dx = step + block.start;
+    for (int r = 0; r < block.size; ++r) dx[r] = 0.0;
+    if (lin.mode == Mode::open) {
+      for (int r = 0; r < block.size; ++r) {
+        const double y = x[r] - velocity[block.start + r] / lin.stiffness;
+        dx[r] = (block.kind == SetKind::interval ? std::copysign(block.bound, y) : 0.0) - x[r];
+        any |= dx[r] != 0.0;
+      }
+    } else if (lin.mode == Mode::sliding) {
+      const double short_of = block.mu * x[2] - (lin.d[0] * x[0] + lin.d[1] * x[1]);
+      dx[0] = short_of * lin.d[0];
+      dx[1] = short_of * lin.d[1];
+      any |= short_of != 0.0;
+    }
+  }
+  for (int r = 0; r < rows; ++r) moved[r] = problem.R[r] * step[r];
+  if (any) multiply_add(rows, rows, problem.G.data(), problem.G.outerStride(), step, moved);
+}
+
+// Solves for the unknowns and completes `step`.
+void solve_step(const Problem& problem, const double* velocity, NewtonWorkspace& workspace) {
+  double *rhs = workspace.rhs.data(), *step = workspace.step.data();
+  const double* moved = workspace.offset_velocity.data();
+  for (int i = 0; i < problem.size(); ++i) {
+    const Linearization& lin = workspace.blocks[i];
+    const int start = problem.blocks[i].start;
+    const double *c = velocity + start, *dc = moved + start;
+    double* b = rhs + lin.first;
+    if (lin.mode == Mode::closed) {
+      for (int r = 0; r < lin.count; ++r) b[r] = -(c[r] + dc[r]);
+    } else if (lin.mode == Mode::sliding) {
+      const Vector2d s = side(lin.d);
+      b[0] = -(c[2] + dc[2]);
+      b[1] = -(s[0] * (c[0] + lin.turn * dc[0]) + s[1] * (c[1] + lin.turn * dc[1]));
+    }
+  }
+  lu_solve(workspace.reduced(), {workspace.pivots.data(), static_cast<std::size_t>(workspace.unknowns)}, rhs);
+  for (int i = 0; i < problem.size(); ++i) {
+    const Linearization& lin = workspace.blocks[i];
+    double* dx = step + problem.blocks[i].start;
+    const double* u = rhs + lin.first;
+    if (lin.mode == Mode::closed) {
+      for (int r = 0; r < lin.count; ++r) dx[r] += u[r];
+    } else if (lin.mode == Mode::sliding) {
+      const Vector2d s = side(lin.d);
+      const double mu = problem.blocks[i].mu;
+      dx[0] += mu * lin.d[0] * u[0] + s[0] * u[1];
+      dx[1] += mu * lin.d[1] * u[0] + s[1] * u[1];
+      dx[2] += u[0];
+    }
+  }
+}
+
+}  // namespace
+
+void NewtonWorkspace::reserve(int rows) {
+  const auto n = static_cast<std::size_t>(rows);
+  if (pivots.size() >= n) return;
+  blocks.reserve(n);
+  matrix.resize(n * n);
+  pivots.resize(n);
+  for (auto* buffer : {&rhs, &column, &step, &offset_velocity, &best, &trial, &trial_velocity}) buffer->resize(n);
+}
+
+void identify_modes(const Problem& problem, const ConstVectorRef& lambda, const ConstVectorRef& velocity,
+                    NewtonWorkspace& workspace) {
+  workspace.blocks.resize(problem.blocks.size());
+  int first = 0;
+  for (int i = 0; i < problem.size(); ++i) {
+    const Block& block = problem.blocks[i];
+    Linearization& lin = workspace.blocks[i];
+    lin.stiffness = mean_diagonal(problem, block);
+    lin.first = first;
+    lin.count = 0;
+    lin.mode = Mode::open;
+    const int start = block.start;
+    if (block.kind == SetKind::cone) {
+      identify_contact(block, lambda.segment<3>(start) - velocity.segment<3>(start) / lin.stiffness, lin);
+    } else {
+      const double y = lambda[start] - velocity[start] / lin.stiffness;
+      const bool closed = block.kind == SetKind::free || (block.kind == SetKind::positive && y > 0.0) ||
+                          (block.kind == SetKind::interval && std::abs(y) < block.bound);
+      if (closed) {
+        lin.mode = Mode::closed;
+        lin.count = block.size;
+      }
+    }
+    first += lin.count;
+  }
+  workspace.unknowns = first;
+}
+
+bool linearize(const Problem& problem, const ConstVectorRef& lambda, const ConstVectorRef& velocity, double damping,
+               NewtonWorkspace& workspace) {
+  identify_modes(problem, lambda, velocity, workspace);
+  assemble(problem, damping, workspace);
+  return lu(workspace.reduced(), {workspace.pivots.data(), static_cast<std::size_t>(workspace.unknowns)});
+}
+
+Newton::Newton(NewtonOptions options) : options_(options) {
+  if (!(options.damping > 0.0)) {
+    throw std::invalid_argument("Newton: damping is " + std::to_string(options.damping) + ", not positive");
+  }
+}
+
+SolveReport Newton::solve(const Problem& problem, NewtonWorkspace& workspace, VectorRef lambda,
+                          VectorRef velocity) const {
+  workspace.reserve(problem.rows());
+  project(problem, lambda);
+  return solve_from(problem, residuals(problem, lambda, velocity), workspace, lambda, velocity);
+}
+
+SolveReport Newton::solve_from(const Problem& problem, const Residuals& judged, NewtonWorkspace& workspace,
+                               VectorRef lambda, VectorRef velocity) const {
+  const int rows = problem.rows();
+  SolveReport report{.residuals = judged};
+  if (judged.worst() <= options_.tolerance) return report;
+
+  VectorView step(workspace.step.data(), rows), trial(workspace.trial.data(), rows);
+  VectorView trial_velocity(workspace.trial_velocity.data(), rows), best(workspace.best.data(), rows);
+  best = lambda;
+  double current = judged.worst(), reference = current;
+  double damping = options_.damping;
+  int waited = 0;
+  report.status = Status::iteration_limit;
+  while (report.iterations < options_.max_iterations) {
+    ++report.iterations;
+    const bool solved = linearize(problem, lambda, velocity, damping, workspace);
+    if (solved) {
+      take_offsets(problem, lambda.data(), velocity.data(), workspace);
+      solve_step(problem, velocity.data(), workspace);
+    }
+
+    // The full step first, then shorter ones. A step that helps at no length is taken whole all the same: what looks
+    // worse is often the way to the right modes, and `patience` bounds the excursion.
+    Residuals at_trial;
+    const auto try_length = [&](double length) {
+      trial.noalias() = lambda + length * step;
+      clip(problem, trial.data());
+      at_trial = residuals(problem, trial, trial_velocity);
+      return at_trial.worst();
+    };
+    double length = 1.0, worst = solved ? try_length(length) : kInfinity;
+    while (solved && worst >= (1.0 - 1e-3 * length) * current) {
+      length *= kShorten;
+      if (length < kShortest) {
+        worst = try_length(1.0);
+        break;
+      }
+      worst = try_length(length);
+    }
+    // Damping follows the best iterate, not the last one: a cycle through wrong modes is left only by steps that grow
+    // shorter each time around.
+    const bool better = worst < report.residuals.worst();
+    damping = better ? std::max(options_.damping, 0.01 * damping) : std::min(1.0, 10.0 * damping);
+    if (!std::isfinite(worst)) {
+      if (++waited < options_.patience) continue;
+      report.status = Status::stalled;
+      break;
+    }
+    lambda = trial;
+    velocity = trial_velocity;
+    current = worst;
+    if (better) {
+      report.residuals = at_trial;
+      best = lambda;
+    }
+    if (worst <= options_.tolerance) {
+      report.status = Status::converged;
+      return report;
+    }
+    if (report.residuals.worst() < 0.9 * reference) {
+      reference = report.residuals.worst();
+      waited = 0;
+    } else if (++waited >= options_.patience) {
+      report.status = Status::stalled;
+      break;
+    }
+  }
+  lambda = best;
+  report.residuals = residuals(problem, lambda, velocity);
+  return report;
+}
+
+}  // namespace taut

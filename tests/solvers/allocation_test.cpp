@@ -1,0 +1,97 @@
+// Every heap allocation of a solve is counted, not only those of operator new: malloc itself is replaced.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+
+#include "problems.hpp"
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+namespace {
+std::atomic<long> g_allocations{0};
+}  // namespace
+
+extern "C" {
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+
+void* malloc(std::size_t size) {
+  ++g_allocations;
+  return __libc_malloc(size);
+}
+void* calloc(std::size_t count, std::size_t size) {
+  ++g_allocations;
+  return __libc_calloc(count, size);
+}
+void* realloc(void* block, std::size_t size) {
+  ++g_allocations;
+  return __libc_realloc(block, size);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) {
+  ++g_allocations;
+  return __libc_memalign(alignment, size);
+}
+int posix_memalign(void** block, std::size_t alignment, std::size_t size) {
+  ++g_allocations;
+  *block = __libc_memalign(alignment, size);
+  return *block != nullptr ? 0 : ENOMEM;
+}
+}
+
+namespace taut::testing {
+namespace {
+
+TEST(Allocation, TheCounterCounts) {
+  const long before = g_allocations;
+  void* volatile block = std::malloc(64);  // volatile, or the compiler removes the pair
+  std::free(block);
+  int* volatile number = new int(1);
+  delete number;
+  EXPECT_GE(g_allocations - before, 2);
+}
+
+TEST(Allocation, NoMethodAllocatesBelowItsReserve) {
+  std::mt19937 rng(31);
+  std::vector<OwnedProblem> problems;  // sizes go up and down: a buffer resized to each would show
+  for (const int cubes : {1, 4, 2, 12, 3}) problems.push_back(stack(cubes, 2.0, 0.5, 1e-2, rng));
+  OwnedProblem mixed{random_spd(7, rng), random_matrix(7, 1, rng), VectorXd::Zero(7), {}};
+  mixed.blocks = {{SetKind::free, 0, 2},
+                  {SetKind::positive, 2, 1},
+                  {SetKind::interval, 3, 1, 0.0, 0.4},
+                  {SetKind::cone, 4, 3, 0.5}};
+  problems.push_back(mixed);
+  problems.push_back(stack(2, 1e3, 0.8, 1e-1, rng));  // hard enough for `auto` to call on every method
+
+  for (const char* method : kMethods) {
+    Solver solver(method, {.tolerance = 1e-9, .max_iterations = 300});
+    solver.reserve(144);
+    for (const OwnedProblem& problem : problems) {
+      VectorXd lambda = VectorXd::Zero(problem.g.size()), velocity(problem.g.size());
+      const Problem view = problem.view();
+      const long before = g_allocations;
+      solver.solve(view, lambda, velocity);  // cold, then warm
+      solver.solve(view, lambda, velocity);
+      EXPECT_EQ(g_allocations - before, 0) << method << " with " << problem.g.size() << " rows";
+    }
+  }
+}
+
+TEST(Allocation, TheJudgeDoesNotAllocate) {
+  std::mt19937 rng(32);
+  const OwnedProblem problem = stack(4, 1.0, 0.5, 1e-2, rng);
+  const VectorXd lambda = VectorXd::Ones(48);
+  VectorXd velocity(48);
+  const Problem view = problem.view();
+  const long before = g_allocations;
+  residuals(view, lambda, velocity);
+  EXPECT_EQ(g_allocations - before, 0);
+}
+
+}  // namespace
+}  // namespace taut::testing
+
+#endif
