@@ -1,10 +1,10 @@
-#include <nanobind/eigen/dense.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
 #include "taut/problem/owned_problem.hpp"
 #include "taut/solvers/solver.hpp"
@@ -14,6 +14,7 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using taut::OwnedProblem;
+using taut::python::ArrayLike;
 
 struct Solution {
   VectorXd impulse, velocity;
@@ -31,15 +32,13 @@ const char* to_string(taut::SetKind kind) {
 }
 
 Solution solve(const OwnedProblem& problem, const std::string& name, double tolerance, std::optional<int> max_iterations,
-               const std::optional<VectorXd>& warm_start) {
+               const std::optional<ArrayLike>& warm_start_like) {
   if (max_iterations && *max_iterations <= 0) {
     throw std::invalid_argument("solve: max_iterations is " + std::to_string(*max_iterations) + ", it must be positive");
   }
   const auto rows = problem.g.size();
-  if (warm_start && warm_start->size() != rows) {
-    throw std::invalid_argument("solve: warm_start has " + std::to_string(warm_start->size()) + " entries, expected " +
-                                std::to_string(rows));
-  }
+  std::optional<VectorXd> warm_start;
+  if (warm_start_like) warm_start = warm_start_like->vector("warm_start", rows);
   if (warm_start && !warm_start->allFinite()) throw std::invalid_argument("solve: warm_start is not finite");
   taut::Solver solver(name, {.tolerance = tolerance, .max_iterations = max_iterations.value_or(0)});
   solver.reserve(static_cast<int>(rows));
@@ -84,13 +83,17 @@ void bind_problem(nb::module_& m) {
       m, "Problem", nb::is_weak_referenceable(),
       "Find impulses with K_mu ∋ λ ⊥ c + Γ(c) ∈ K_mu*, c = (G + R) λ + g. A contact is (t1, t2, normal).")
       .def("__init__",
-           [](OwnedProblem* self, MatrixXd G, VectorXd g, const VectorXd& mu, const std::optional<VectorXd>& R) {
+           [](OwnedProblem* self, const ArrayLike& G_like, const ArrayLike& g_like, const ArrayLike& mu_like,
+              const std::optional<ArrayLike>& R) {
+             MatrixXd G = G_like.matrix("G");
+             VectorXd g = g_like.vector("g");
+             const VectorXd mu = mu_like.vector("mu");
              if (mu.size() * 3 != g.size()) {
                throw std::invalid_argument("Problem: mu has " + std::to_string(mu.size()) + " entries and g " +
                                            std::to_string(g.size()) + "; g needs three per contact");
              }
              OwnedProblem problem = OwnedProblem::contacts(std::move(G), std::move(g), mu);
-             if (R) problem.R = *R;
+             if (R) problem.R = R->vector("R", problem.g.size());
              taut::validate(problem.view());
              new (self) OwnedProblem(std::move(problem));
            },
@@ -121,12 +124,8 @@ void bind_problem(nb::module_& m) {
         "max_iterations"_a = nb::none(), "warm_start"_a = nb::none(),
         "Solve a contact problem. Returns a Solution with impulse, velocity and report.");
   m.def("residuals",
-        [](const OwnedProblem& problem, const VectorXd& impulse) {
-          if (impulse.size() != problem.g.size()) {
-            throw std::invalid_argument("residuals: impulse has " + std::to_string(impulse.size()) +
-                                        " entries, expected " + std::to_string(problem.g.size()));
-          }
-          return taut::residuals(problem.view(), impulse);
+        [](const OwnedProblem& problem, const ArrayLike& impulse) {
+          return taut::residuals(problem.view(), impulse.vector("impulse", problem.g.size()));
         },
         "problem"_a, "impulse"_a, "The judge: how far an impulse is from solving a problem.");
   m.def("solvers",

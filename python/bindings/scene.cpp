@@ -1,7 +1,6 @@
 #include "pinocchio_bridge.hpp"
 // The bridge comes before nanobind's casters.
 #include <coal/shape/geometric_shapes.h>
-#include <nanobind/eigen/dense.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -11,6 +10,7 @@
 
 #include <optional>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
 #include "taut/collision/shape.hpp"
 #include "taut/io/load.hpp"
@@ -23,6 +23,7 @@ using Eigen::Vector3d;
 using Eigen::Vector4d;
 using Eigen::VectorXd;
 using taut::Scene;
+using taut::python::ArrayLike;
 
 // Coal's shapes are copied: the scene must not depend on Python objects when it is used without the GIL.
 std::shared_ptr<coal::CollisionGeometry> take_shape(nb::handle object, const std::string& name) {
@@ -33,7 +34,9 @@ std::shared_ptr<coal::CollisionGeometry> take_shape(nb::handle object, const std
   return copy;
 }
 
-pinocchio::SE3 placement(const Vector3d& position, const Vector4d& quaternion) {
+pinocchio::SE3 placement(const ArrayLike& position_like, const ArrayLike& quaternion_like) {
+  const Vector3d position = position_like.vector("position", 3);
+  const Vector4d quaternion = quaternion_like.vector("quaternion (x, y, z, w)", 4);
   if (!position.allFinite()) throw std::invalid_argument("position is not finite");
   if (std::abs(quaternion.norm() - 1.0) > 1e-6) {
     throw std::invalid_argument("quaternion (x, y, z, w) has norm " + std::to_string(quaternion.norm()) +
@@ -77,15 +80,17 @@ std::size_t shape_index(const Scene& scene, const std::string& name) {
 
 taut::Surface surface_of(double friction) { return {.friction = checked_friction(friction)}; }
 
-std::size_t add_body(Scene& scene, const std::string& name, nb::handle shape, double mass, const Vector3d& position,
-                     const Vector4d& quaternion, double friction, const std::optional<Matrix3d>& inertia) {
+std::size_t add_body(Scene& scene, const std::string& name, nb::handle shape, double mass, const ArrayLike& position,
+                     const ArrayLike& quaternion, double friction, const std::optional<ArrayLike>& inertia) {
   auto geometry = take_shape(shape, name);
   const taut::Surface surface = surface_of(friction);
   const pinocchio::SE3 where = placement(position, quaternion);
   Matrix3d moment;
   Vector3d com = Vector3d::Zero();
   if (inertia) {
-    moment = *inertia;
+    const Eigen::MatrixXd given = inertia->matrix("inertia");
+    if (given.rows() != 3 || given.cols() != 3) throw std::invalid_argument("inertia must be (3, 3)");
+    moment = given;
   } else {
     const double volume = geometry->computeVolume();
     if (!(volume > 0.0)) {
@@ -103,8 +108,8 @@ std::size_t add_body(Scene& scene, const std::string& name, nb::handle shape, do
 }  // namespace
 
 void bind_scene(nb::module_& m) {
-  const Vector3d origin = Vector3d::Zero();
-  const Vector4d upright(0.0, 0.0, 0.0, 1.0);
+  const nb::tuple origin = nb::make_tuple(0.0, 0.0, 0.0);
+  const nb::tuple upright = nb::make_tuple(0.0, 0.0, 0.0, 1.0);
 
   nb::class_<taut::Actuator>(m, "Actuator", "A motor or a position servo on one degree of freedom.")
       .def_ro("name", &taut::Actuator::name)
@@ -127,15 +132,21 @@ void bind_scene(nb::module_& m) {
       .def_prop_ro("geometry",
                    [](nb::handle self) { return taut::python::wrap_reference(nb::cast<Scene&>(self).geometry, self); },
                    "pinocchio.GeometryModel, live.")
-      .def_rw("q0", &Scene::q0, "Where a run starts.")
+      .def_prop_rw("q0", [](const Scene& s) { return s.q0; },
+                   [](Scene& s, const ArrayLike& q) { s.q0 = q.vector("q0", s.model.nq); }, "Where a run starts.")
       .def_prop_ro("poses", [](const Scene& s) { return s.poses; }, "Named configurations of the file.")
       .def_prop_ro("warnings", [](const Scene& s) { return s.warnings; },
                    "What the file asks for and taut does not do.")
-      .def_rw("stiffness", &Scene::stiffness, "Joint springs, one per degree of freedom.")
-      .def_rw("spring_reference", &Scene::spring_reference, "Where the springs are at rest.")
+      .def_prop_rw("stiffness", [](const Scene& s) { return s.stiffness; },
+                   [](Scene& s, const ArrayLike& k) { s.stiffness = k.vector("stiffness", s.model.nv); },
+                   "Joint springs, one per degree of freedom.")
+      .def_prop_rw("spring_reference", [](const Scene& s) { return s.spring_reference; },
+                   [](Scene& s, const ArrayLike& q) { s.spring_reference = q.vector("spring_reference", s.model.nv); },
+                   "Where the springs are at rest.")
       .def_prop_ro("actuators", [](Scene& s) { return s.actuators; })
       .def_prop_rw("gravity", [](const Scene& s) { return Vector3d(s.model.gravity.linear()); },
-                   [](Scene& s, const Vector3d& g) {
+                   [](Scene& s, const ArrayLike& value) {
+                     const Vector3d g = value.vector("gravity", 3);
                      if (!g.allFinite()) throw std::invalid_argument("gravity is not finite");
                      s.model.gravity.linear() = g;
                    })
@@ -166,8 +177,8 @@ void bind_scene(nb::module_& m) {
            "A free rigid body with one Coal shape. The inertia is the shape's, homogeneous, unless given (3, 3) about "
            "its origin. Returns the joint index.")
       .def("add_shape",
-           [](Scene& s, const std::string& name, nb::handle shape, std::size_t joint, const Vector3d& position,
-              const Vector4d& quaternion, double friction) {
+           [](Scene& s, const std::string& name, nb::handle shape, std::size_t joint, const ArrayLike& position,
+              const ArrayLike& quaternion, double friction) {
              return taut::add_shape(s, joint, name, take_shape(shape, name), placement(position, quaternion),
                                     surface_of(friction));
            },
@@ -177,8 +188,8 @@ void bind_scene(nb::module_& m) {
       .def("add_floor", [](Scene& s, double height, double friction) { return taut::add_floor(s, height, surface_of(friction)); },
            "height"_a = 0.0, "friction"_a = taut::Surface{}.friction, "A horizontal half-space.")
       .def("add_robot",
-           [](Scene& s, const Scene& robot, const std::string& prefix, const Vector3d& position,
-              const Vector4d& quaternion) { taut::append(s, robot, prefix, placement(position, quaternion)); },
+           [](Scene& s, const Scene& robot, const std::string& prefix, const ArrayLike& position,
+              const ArrayLike& quaternion) { taut::append(s, robot, prefix, placement(position, quaternion)); },
            "robot"_a, "prefix"_a = "", "position"_a = origin, "quaternion"_a = upright,
            "Another scene put into this one; its names get the prefix.")
       .def("disable_pair",

@@ -1,7 +1,5 @@
 #include <pinocchio/multibody.hpp>
 // Pinocchio comes first: its headers configure Boost.
-#include <nanobind/eigen/dense.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -11,6 +9,7 @@
 
 #include <optional>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
 #include "taut/problem/owned_problem.hpp"
 #include "taut/simulation/simulator.hpp"
@@ -20,8 +19,9 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using taut::Simulator;
+using taut::python::ArrayLike;
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using OptionalVector = std::optional<VectorXd>;
+using OptionalArray = std::optional<ArrayLike>;
 
 // What a step returns: a copy, so that the next step does not change it.
 struct StepResult {
@@ -44,32 +44,37 @@ struct Trajectory {
   std::vector<int> contacts;
 };
 
-const VectorXd& or_empty(const OptionalVector& value) {
-  static const VectorXd empty;
-  return value ? *value : empty;
+VectorXd vector_or_empty(const OptionalArray& value, const char* what) {
+  return value ? value->vector(what) : VectorXd();
 }
 
-std::vector<pinocchio::Force> forces_of(const std::optional<RowMatrix>& fext) {
+std::vector<pinocchio::Force> forces_of(const OptionalArray& fext) {
   std::vector<pinocchio::Force> forces;
   if (!fext) return forces;
-  if (fext->cols() != 6) {
-    throw std::invalid_argument("fext has " + std::to_string(fext->cols()) +
+  const MatrixXd rows = fext->matrix("fext");
+  if (rows.cols() != 6) {
+    throw std::invalid_argument("fext has " + std::to_string(rows.cols()) +
                                 " columns, expected 6: a row (force, moment) per joint, the world first");
   }
-  for (Eigen::Index i = 0; i < fext->rows(); ++i) forces.emplace_back(fext->row(i).transpose());
+  for (Eigen::Index i = 0; i < rows.rows(); ++i) forces.emplace_back(rows.row(i).transpose());
   return forces;
 }
 
-StepResult step(Simulator& simulator, const VectorXd& q, const VectorXd& v, const OptionalVector& tau,
-                const std::optional<RowMatrix>& fext, const OptionalVector& control) {
+StepResult step(Simulator& simulator, const ArrayLike& q_like, const ArrayLike& v_like, const OptionalArray& tau_like,
+                const OptionalArray& fext, const OptionalArray& control_like) {
+  const VectorXd q = q_like.vector("q"), v = v_like.vector("v"), tau = vector_or_empty(tau_like, "tau"),
+                 control = vector_or_empty(control_like, "control");
   const std::vector<pinocchio::Force> forces = forces_of(fext);
   nb::gil_scoped_release release;
-  return StepResult(simulator.step(q, v, or_empty(tau), forces, or_empty(control)));
+  return StepResult(simulator.step(q, v, tau, forces, control));
 }
 
-Trajectory rollout(Simulator& simulator, const VectorXd& q, const VectorXd& v, const std::optional<RowMatrix>& taus,
+Trajectory rollout(Simulator& simulator, const ArrayLike& q_like, const ArrayLike& v_like, const OptionalArray& taus_like,
                    std::optional<int> steps) {
   const auto& model = simulator.scene().model;
+  const VectorXd q = q_like.vector("q", model.nq), v = v_like.vector("v", model.nv);
+  std::optional<MatrixXd> taus;
+  if (taus_like) taus = taus_like->matrix("taus");
   if (!taus && !steps) throw std::invalid_argument("rollout: give taus (steps, nv) or the number of steps");
   if (steps && *steps < 0) throw std::invalid_argument("rollout: steps is " + std::to_string(*steps));
   if (taus && taus->cols() != model.nv) {
@@ -79,11 +84,6 @@ Trajectory rollout(Simulator& simulator, const VectorXd& q, const VectorXd& v, c
   if (taus && steps && taus->rows() != *steps) {
     throw std::invalid_argument("rollout: taus has " + std::to_string(taus->rows()) + " rows but steps is " +
                                 std::to_string(*steps));
-  }
-  if (q.size() != model.nq || v.size() != model.nv) {
-    throw std::invalid_argument("rollout: q has " + std::to_string(q.size()) + " entries and v " +
-                                std::to_string(v.size()) + ", expected " + std::to_string(model.nq) + " and " +
-                                std::to_string(model.nv));
   }
   if (taus && !taus->allFinite()) throw std::invalid_argument("rollout: taus is not finite");
   const int count = taus ? static_cast<int>(taus->rows()) : *steps;
@@ -105,35 +105,25 @@ Trajectory rollout(Simulator& simulator, const VectorXd& q, const VectorXd& v, c
   return path;
 }
 
-void hold(Simulator& simulator, const VectorXd& q, const nb::object& kp, const nb::object& kd,
-          const OptionalVector& torque_limit) {
+// A number for all degrees of freedom, or one for each.
+VectorXd per_dof(const ArrayLike& value, const char* what, int nv) {
+  const VectorXd x = value.dimensions() == 0 ? VectorXd::Constant(nv, nb::cast<double>(value.array.attr("item")()))
+                                             : value.vector(what, nv);
+  if (!x.allFinite() || (x.array() < 0.0).any()) {
+    throw std::invalid_argument(std::string(what) + " must be finite and non-negative, its lowest is " +
+                                std::to_string(x.minCoeff()));
+  }
+  return x;
+}
+
+void hold(Simulator& simulator, const ArrayLike& q_like, const ArrayLike& kp, const ArrayLike& kd,
+          const OptionalArray& torque_limit) {
   const auto& model = simulator.scene().model;
-  if (q.size() != model.nq) {
-    throw std::invalid_argument("hold: q has " + std::to_string(q.size()) + " entries, expected " +
-                                std::to_string(model.nq));
-  }
-  const auto gains = [&](const nb::object& value, const char* name) {
-    VectorXd gain;
-    if (nb::isinstance<nb::float_>(value) || nb::isinstance<nb::int_>(value)) {
-      gain = VectorXd::Constant(model.nv, nb::cast<double>(value));
-    } else {
-      gain = nb::cast<VectorXd>(value);
-    }
-    if (gain.size() != model.nv) {
-      throw std::invalid_argument(std::string("hold: ") + name + " has " + std::to_string(gain.size()) +
-                                  " entries, expected " + std::to_string(model.nv));
-    }
-    if (!gain.allFinite() || (gain.array() < 0.0).any()) {
-      throw std::invalid_argument(std::string("hold: ") + name + " must be finite and non-negative, its lowest is " +
-                                  std::to_string(gain.minCoeff()));
-    }
-    return gain;
-  };
-  const VectorXd stiff = gains(kp, "kp"), damped = gains(kd, "kd");
-  if (torque_limit && torque_limit->size() != model.nv) {
-    throw std::invalid_argument("hold: torque_limit has " + std::to_string(torque_limit->size()) +
-                                " entries, expected " + std::to_string(model.nv));
-  }
+  const VectorXd q = q_like.vector("q", model.nq);
+  if (!q.allFinite()) throw std::invalid_argument("q is not finite");
+  const VectorXd stiff = per_dof(kp, "kp", model.nv), damped = per_dof(kd, "kd", model.nv);
+  const VectorXd limit = torque_limit ? per_dof(*torque_limit, "torque_limit", model.nv)
+                                      : VectorXd(VectorXd::Constant(model.nv, HUGE_VAL));
   taut::Servo& servo = simulator.servo();
   servo.clear();
   for (int joint = 1; joint < model.njoints; ++joint) {
@@ -142,10 +132,8 @@ void hold(Simulator& simulator, const VectorXd& q, const nb::object& kp, const n
     servo.kp[dof] = stiff[dof];
     servo.kd[dof] = damped[dof];
     servo.target[dof] = q[model.idx_qs[joint]];
-    if (torque_limit) {
-      servo.upper[dof] = (*torque_limit)[dof];
-      servo.lower[dof] = -(*torque_limit)[dof];
-    }
+    servo.upper[dof] = limit[dof];
+    servo.lower[dof] = -limit[dof];
   }
 }
 

@@ -208,6 +208,7 @@ Inertia read_inertial(const Attributes& a, const Compiler& compiler) {
   const Vector3d center = a.vector3("pos", Vector3d::Zero());
   if (const auto full = a.numbers("fullinertia", 6, 6)) {
     const auto& I = *full;
+    if (!I.allFinite()) a.fail("fullinertia", "is not finite");
     Eigen::Matrix3d matrix;
     matrix << I[0], I[3], I[4], I[3], I[1], I[5], I[4], I[5], I[2];
     return {mass, center, R * matrix * R.transpose()};

@@ -143,6 +143,7 @@ bool Attributes::flag(const std::string& name, bool fallback) const {
 
 Eigen::Vector3d Attributes::vector3(const std::string& name, const Eigen::Vector3d& fallback) const {
   const auto values = numbers(name, 3, 3);
+  if (values && !values->allFinite()) fail(name, "is not finite");
   return values ? Eigen::Vector3d(*values) : fallback;
 }
 

@@ -97,7 +97,7 @@ pinocchio::JointIndex add_free_body(Scene& scene, const std::string& name, const
   auto& model = scene.model;
   const auto joint = model.addJoint(0, pinocchio::JointModelFreeFlyer(), pinocchio::SE3::Identity(), name);
   model.appendBodyToJoint(joint, inertia, pinocchio::SE3::Identity());
-  model.addBodyFrame(name + "_body", joint);
+  model.addJointFrame(joint);
   scene.fit_arrays();
   const int start = model.idx_qs[joint];
   scene.q0.segment<3>(start) = placement.translation();

@@ -17,11 +17,12 @@ enum class Root {
 };
 
 struct LoadOptions {
-  std::optional<bool> floor;              ///< true: a ground plane z = 0, unless the file has that very plane
-  std::vector<std::string> package_dirs;  ///< searched for meshes, before the folders above the file
-  std::optional<double> friction;  ///< replaces every coefficient of the file; contacts without friction keep none
-  Root root = Root::automatic;     ///< URDF only
-  std::string srdf;                ///< URDF only; empty: looked for beside the file and in ../srdf
+  std::optional<bool> floor = std::nullopt;    ///< true: a ground plane z = 0, unless the file has that very plane
+  std::vector<std::string> package_dirs = {};  ///< searched for meshes, before the folders above the file
+  std::optional<double> friction =
+      std::nullopt;             ///< replaces every coefficient of the file; contacts without friction keep none
+  Root root = Root::automatic;  ///< URDF only
+  std::string srdf = {};        ///< URDF only; empty: looked for beside the file and in ../srdf
 };
 
 /// Reads a URDF (<robot>) or an MJCF (<mujoco>) file, told apart by the root element.

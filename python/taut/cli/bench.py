@@ -1,0 +1,25 @@
+"""`taut bench`: the benchmarks, and their list."""
+
+from __future__ import annotations
+
+import typer
+
+from . import bench_step
+from .terminal import console, table
+
+BENCHMARKS = {"step": "taut and MuJoCo 4 in one process on the same files: µs a step, contacts, residuals"}
+
+app = typer.Typer(help="Measure taut; without a name, list what can be measured.", rich_markup_mode="rich")
+app.command("step")(bench_step.step)
+
+
+@app.callback(invoke_without_command=True)
+def listing(context: typer.Context) -> None:
+    """Measure taut; without a name, list what can be measured."""
+    if context.invoked_subcommand is not None:
+        return
+    made = table("Benchmarks", "<name", "<what it measures")
+    for name, what in BENCHMARKS.items():
+        made.add_row(name, what)
+    console().print(made)
+    console().print(" taut bench NAME --help tells more.")

@@ -1,0 +1,197 @@
+"""`taut simulate`: run a file or a scene and say how it went."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from .._taut import Scene, Simulator, Trajectory
+from ..energy import mechanical_energy
+from . import sources
+from .run import Run
+from .terminal import clean_errors, console, length, number, progress, table, write_json
+
+
+@clean_errors
+def simulate(
+    source: Annotated[str, typer.Argument(metavar="FILE|NAME", help=sources.FILE_OR_NAME)],
+    seconds: Annotated[float, typer.Option(help="Length of the run, s.")] = 2.0,
+    dt: Annotated[float, typer.Option(help="Time step, s.")] = 1e-3,
+    solver: Annotated[str, typer.Option(help="One of `taut solve --help`.")] = "auto",
+    tolerance: Annotated[float, typer.Option(help="What the judge must find in each step, m/s.")] = 1e-6,
+    hold: Annotated[
+        bool, typer.Option("--hold/--no-hold", help="Hold the joints at the start pose by PD; otherwise all is passive.")
+    ] = False,
+    kp: Annotated[float | None, typer.Option(help="Gain of --hold, N m/rad or N/m.  [default: 20 per kg]")] = None,
+    kd: Annotated[float | None, typer.Option(help="Damping of --hold, N m s/rad or N s/m.  [default: kp / 20]")] = None,
+    drop: Annotated[float, typer.Option(help="Lift every free body by this much at the start, m.")] = 0.0,
+    floor: Annotated[
+        bool | None, typer.Option("--floor/--no-floor", help="Add a floor at z = 0, or not.", show_default=False)
+    ] = None,
+    record: Annotated[Path | None, typer.Option(help="Write t, q, v, contacts, residuals to this .npz file.")] = None,
+    impulses: Annotated[bool, typer.Option("--impulses", help="Record contact impulses and points too; slower.")] = False,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table to this file.")] = None,
+) -> None:
+    """Run a file or a ready-made scene and print how it went.
+
+    Every step solves the unrelaxed contact problem; the table says how exactly, and how fast.
+
+    Examples:
+
+        taut simulate go1 --hold --drop 0.5
+
+        taut simulate stack --seconds 10 --json stack.json
+
+        taut simulate robot.urdf --floor --record out.npz
+    """
+    scene = sources.open_scene(source, floor)
+    for name, value in (("seconds", seconds), ("dt", dt)):
+        if not 0 < value < np.inf:
+            raise ValueError(f"{name} is {value}, it must be positive")
+    if impulses and record is None:
+        raise ValueError("--impulses needs --record FILE to go to")
+    if record is not None and not record.resolve().parent.is_dir():
+        raise FileNotFoundError(f"no such folder: '{record.parent}'")
+    sim = Simulator(scene, dt=dt, solver=solver, tolerance=tolerance)
+    q = sources.raised(scene, drop)
+    if hold or kp is not None or kd is not None:
+        hold = True
+        kp = sources.default_gains(scene)[0] if kp is None else kp
+        kd = 0.05 * kp if kd is None else kd
+        sim.hold(q, kp, kd)
+
+    run = Run(sim, q, np.zeros(scene.model.nv))
+    log = _Log(scene, keep=record is not None, impulses=impulses)
+    steps = max(1, round(seconds / dt))
+    with progress() as bar:
+        task = bar.add_task(f"simulating {Path(source).name}", total=steps)
+
+        def each(piece: Trajectory) -> None:
+            log.add(piece)
+            bar.advance(task, len(piece))
+
+        if impulses:
+            _run_by_steps(run, steps, log, lambda: bar.advance(task))
+        else:
+            run.go(steps, each)
+
+    result = _summary(source, run, log, passive=not hold)
+    result["gains"] = {"kp": kp, "kd": kd} if hold else None
+    console().print(_table(result))
+    if record is not None:
+        np.savez_compressed(record, **log.arrays(run, scene.model.name or Path(source).stem))
+        console(stderr=True).print(f"wrote {record}", soft_wrap=True)
+    write_json(json, result)
+    if run.failed:
+        raise typer.Exit(1)
+
+
+class _Log:
+    """Energy of every state and, if asked, everything for the file."""
+
+    def __init__(self, scene: Scene, keep: bool, impulses: bool) -> None:
+        self.scene, self.keep, self.with_impulses = scene, keep, impulses
+        self.energy: list[float] = []
+        self.q: list[np.ndarray] = []
+        self.v: list[np.ndarray] = []
+        self.impulses: list[np.ndarray] = []
+        self.points: list[np.ndarray] = []
+
+    def add(self, piece: Trajectory) -> None:
+        rows = slice(1 if self.energy else 0, len(piece) + 1)  # row 0 is the last one of the piece before
+        self.add_rows(piece.q[rows], piece.v[rows])
+
+    def add_rows(self, q: np.ndarray, v: np.ndarray) -> None:
+        self.energy += list(mechanical_energy(self.scene, q, v))
+        if self.keep:
+            self.q.append(q)
+            self.v.append(v)
+
+    def arrays(self, run: Run, name: str) -> dict[str, Any]:
+        q = np.concatenate(self.q)
+        arrays = {
+            "model": np.array(name),
+            "dt": np.array(run.sim.dt),
+            "t": run.sim.dt * np.arange(len(q)),
+            "q": q,
+            "v": np.concatenate(self.v),
+            "contacts": np.array(run.contacts, dtype=int),
+            "residuals": np.array(run.residuals),
+        }
+        if self.with_impulses:  # of all steps one after the other: np.split(impulses, np.cumsum(contacts)[:-1])
+            arrays["impulses"] = np.concatenate([np.empty((0, 3)), *self.impulses])
+            arrays["points"] = np.concatenate([np.empty((0, 3)), *self.points])
+        return arrays
+
+
+def _run_by_steps(run: Run, steps: int, log: _Log, each) -> None:
+    log.add_rows(run.q[None], run.v[None])
+    for _ in range(steps):
+        step = run.one_step()
+        if run.failed:
+            return
+        log.add_rows(step.q[None], step.v[None])
+        log.impulses.append(np.array(step.impulses).reshape(-1, 3))
+        log.points.append(np.array([contact.point for contact in step.contacts]).reshape(-1, 3))
+        each()
+
+
+def _summary(source: str, run: Run, log: _Log, passive: bool) -> dict[str, Any]:
+    scene = log.scene
+    free = sources.free_joints(scene)
+    energy = np.array(log.energy)
+    root = free[0] if free else None
+    return {
+        "source": source,
+        "solver": run.sim.solver,
+        "dt": run.sim.dt,
+        "tolerance": run.sim.tolerance,
+        "passive": passive,
+        "finite": not run.failed,
+        "steps": run.steps,
+        "seconds": run.time,
+        "wall_seconds": run.seconds,
+        "steps_per_second": run.steps / run.seconds if run.seconds else None,
+        "real_time_factor": run.real_time_factor,
+        "contacts_mean": float(np.mean(run.contacts)) if run.contacts else 0.0,
+        "contacts_max": max(run.contacts, default=0),
+        "worst_residual": run.worst,
+        "steps_not_certified": run.uncertified,
+        "energy_start": energy[0],
+        "energy_end": energy[-1],
+        "energy_drift": energy[-1] - energy[0],
+        "energy_largest_rise": max(0.0, float(np.max(np.diff(energy)))) if passive and len(energy) > 1 else None,
+        "smallest_gap": None if run.failed else run.deepest_gap(),
+        "height_of": scene.model.names[root] if root else None,
+        "height": float(run.q[scene.model.idx_qs[root] + 2]) if root else None,
+        "speed": float(np.max(np.abs(run.v), initial=0.0)),
+    }
+
+
+def _table(result: dict[str, Any]):
+    title = f"{Path(result['source']).name}: {number(result['seconds'], 's')} in steps of {number(1e3 * result['dt'], 'ms')}"
+    made = table(title, "<", "<")
+    colour = "green" if result["steps_not_certified"] == 0 else "red"
+    rows = [
+        ("steps", f"{result['steps']} in {number(result['wall_seconds'], 's')}, solver {result['solver']}"),
+        ("steps per second", number(result["steps_per_second"])),
+        ("real-time factor", number(result["real_time_factor"])),
+        ("contacts", f"{result['contacts_mean']:.1f} on average, {result['contacts_max']} at most"),
+        ("worst residual", f"{number(result['worst_residual'], 'm/s')} (tolerance {number(result['tolerance'], 'm/s')})"),
+        ("steps not certified", f"[{colour}]{result['steps_not_certified']}[/]"),
+        ("smallest gap at the end", length(result["smallest_gap"])),
+        ("energy, end − start", number(result["energy_drift"], "J")),
+    ]
+    if result["energy_largest_rise"] is not None:
+        rows.append(("largest rise in a step", number(result["energy_largest_rise"], "J")))
+    if result["height_of"] is not None:
+        rows.append((f"height of {result['height_of']}", length(result["height"])))
+    rows.append(("largest |v| at the end", number(result["speed"], "(m/s or rad/s)")))
+    if not result["finite"]:
+        rows.append(("[red]ended early[/]", "[red]the state is not finite[/]"))
+    for row in rows:
+        made.add_row(*row)
+    return made

@@ -1,0 +1,76 @@
+"""FILE|NAME: the scene a command was asked for."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from .. import scenes
+from .._taut import Scene
+from ..loading import TautWarning, load
+from .terminal import note
+
+FILE_OR_NAME = "A URDF or MJCF file, or the name of a ready-made scene."
+
+
+def open_scene(source: str, floor: bool | None = None, quiet: bool = False) -> Scene:
+    """The ready-made scene of that name, otherwise the file; what it asks for in vain is noted on stderr."""
+    if source in scenes.names() and not Path(source).is_file():
+        # Makers warn about nothing: what their files ask for in vain is known.
+        return scenes.make(source) if floor is None else scenes.make(source, floor=floor)
+    _require_file(source)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TautWarning)
+        scene = load(source, floor=floor)
+    if not quiet:
+        for what in scene.warnings:
+            note(f"{Path(source).name}: {what}")
+    return scene
+
+
+def file_behind(source: str) -> Path | None:
+    """The file of a scene, None for one that is built in code."""
+    if source in scenes.names() and not Path(source).is_file():
+        try:
+            return Path(scenes.path(source))
+        except ValueError:
+            return None
+    _require_file(source)
+    return Path(source)
+
+
+def _require_file(source: str) -> None:
+    if Path(source).is_file():
+        return
+    if Path(source).is_dir():
+        raise ValueError(f"'{source}' is a folder, not a URDF or MJCF file")
+    if Path(source).suffix or "/" in source:
+        raise FileNotFoundError(f"no such file: '{source}'; ready-made scenes are {', '.join(scenes.names())}")
+    close = difflib.get_close_matches(source, scenes.names(), n=1)
+    hint = f" (did you mean {close[0]}?)" if close else ""
+    raise ValueError(f"no file and no scene is called '{source}'{hint}; scenes are {', '.join(scenes.names())}")
+
+
+def free_joints(scene: Scene) -> list[int]:
+    model = scene.model
+    return [joint for joint in range(1, model.njoints) if model.joints[joint].shortname() == "JointModelFreeFlyer"]
+
+
+def raised(scene: Scene, height: float) -> np.ndarray:
+    """The start of the scene with every free body lifted."""
+    q = np.array(scene.q0)
+    joints = free_joints(scene)
+    if height and not joints:
+        raise ValueError(f"drop is {height} m, but nothing in this scene floats")
+    for joint in joints:
+        q[scene.model.idx_qs[joint] + 2] += height
+    return q
+
+
+def default_gains(scene: Scene) -> tuple[float, float]:
+    """PD gains that carry the scene's weight: 20 N m/rad for each kg, and damping for a response in 50 ms."""
+    kp = 20.0 * sum(inertia.mass for inertia in scene.model.inertias)
+    return kp, 0.05 * kp
