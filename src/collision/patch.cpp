@@ -134,13 +134,16 @@ Feature facing(const Shape& shape, const Pose& pose, const Vector3d& direction) 
   return feature;
 }
 
-// How far n (to the first shape) separates the two. Its largest value over unit n is the signed distance.
+}  // namespace
+
 double separation(const Shape& first, const Pose& first_pose, const Shape& second, const Pose& second_pose,
                   const Vector3d& n) {
   const Vector3d a = first_pose * support(first, first_pose.rotation.transpose() * -n);
   const Vector3d b = second_pose * support(second, second_pose.rotation.transpose() * n);
   return n.dot(a - b);
 }
+
+namespace {
 
 double area(const Feature& face) {
   Vector3d twice = Vector3d::Zero();
@@ -172,7 +175,7 @@ void clip(Feature& incident, const Feature& face) {
   }
 }
 
-// The faces whose normals may beat the witness: all of a box, the facing one of anything else.
+// The faces whose normals may beat the witness: all flat ones of a simple shape, the facing one of a mesh.
 template <typename Try>
 void for_each_face_normal(const Shape& shape, const Pose& pose, const Feature& feature, Try&& attempt) {
   if (shape.kind == Shape::Kind::box) {
@@ -180,6 +183,9 @@ void for_each_face_normal(const Shape& shape, const Pose& pose, const Feature& f
       attempt(Vector3d(pose.rotation.col(axis)));
       attempt(Vector3d(-pose.rotation.col(axis)));
     }
+  } else if (shape.kind == Shape::Kind::cylinder || shape.kind == Shape::Kind::cone) {
+    attempt(Vector3d(-pose.rotation.col(2)));
+    if (shape.kind == Shape::Kind::cylinder) attempt(Vector3d(pose.rotation.col(2)));
   } else if (feature.flat) {
     attempt(feature.normal);
   }
@@ -198,7 +204,6 @@ void convex_patch(const Shape& first, const Pose& first_pose, const Shape& secon
   const double witness = separation(first, first_pose, second, second_pose, normal);
   double best = witness - 1e-9;
   const auto attempt = [&](const Vector3d& n) {
-    if (n.dot(normal) < 0.5) return;  // the far side of a thin shape is not this contact
     const double s = separation(first, first_pose, second, second_pose, n);
     if (s > best) best = s, patch.normal = n;
   };

@@ -90,6 +90,7 @@ Simulator::Simulator(std::shared_ptr<const Scene> scene, SimulatorOptions option
       detector_(scene_->geometry),
       dynamics_(scene_->model),
       joint_rows_(taut::joint_rows(scene_->model)),
+      free_joints_(scene_->model),
       solver_(options_.solver, {.tolerance = options_.tolerance, .max_iterations = options_.max_iterations}),
       servo_(scene_->model.nv),
       collision_memory_(detector_.memory()) {
@@ -133,7 +134,7 @@ Simulator::Simulator(std::shared_ptr<const Scene> scene, SimulatorOptions option
   new_contact_impulses_.reserve(64);
   joint_impulses_.setZero(static_cast<Eigen::Index>(joint_rows_.size()));
   record_.q = record_.q_next = scene_->q0;
-  record_.v = record_.v_next = record_.v_free = VectorXd::Zero(model.nv);
+  record_.v = record_.v_free = record_.v_plus = record_.v_next = VectorXd::Zero(model.nv);
   record_.tau = implicit_ = work_ = VectorXd::Zero(model.nv);
 }
 
@@ -215,6 +216,7 @@ void Simulator::free_motion(std::span<const pinocchio::Force> fext, const ConstV
   work_ += record_.tau - dynamics_.data().nle;
   dynamics_.solve(model, work_);
   record_.v_free = record_.v + dt * work_;
+  free_joints_.hold_axes(record_.v, dt, record_.v_free);
 }
 
 void Simulator::guess_impulses() {
@@ -320,9 +322,11 @@ const Record& Simulator::step(const ConstVectorRef& q, const ConstVectorRef& v, 
     work_.setZero();
     dynamics_.apply_transpose(record_.rows, record_.impulse, work_);
     if (record_.rows.rows() > 0) dynamics_.solve(model, work_);
-    record_.v_next = record_.v_free + work_;
-    work_ = options_.dt * record_.v_next;
+    record_.v_plus = record_.v_free + work_;
+    work_ = options_.dt * record_.v_plus;
     pinocchio::integrate(model, ConstVectorRef(record_.q), ConstVectorRef(work_), VectorRef(record_.q_next));
+    record_.v_next = record_.v_plus;
+    free_joints_.advance(record_.q, options_.dt, record_.q_next, record_.v_next);
   }
   if (!record_.q_next.allFinite() || !record_.v_next.allFinite()) record_.report.status = Status::not_finite;
   return record_;

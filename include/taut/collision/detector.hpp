@@ -69,6 +69,13 @@ class CollisionDetector {
              std::span<const pinocchio::Motion> velocity, double dt);
   bool culled(const Pair& pair, const CollisionMemory::Guess& guess, double margin) const;
   void collide(const Pair& pair, double margin, CollisionMemory::Guess& guess);
+  struct Witness {
+    bool found = false;
+    Eigen::Vector3d normal = Eigen::Vector3d::UnitZ();  ///< to the leading shape
+    Eigen::Vector3d point = Eigen::Vector3d::Zero();
+    double distance = 0.0;
+  };
+  Witness run_gjk(const Pair& pair, const Eigen::Vector3d& shift, double margin, CollisionMemory::Guess& guess);
   void collide_convex(const Pair& pair, double margin, CollisionMemory::Guess& guess);
   void collide_height_field(const Pair& pair, double margin);
   void emit(int index, const Pair& pair, std::span<const CollisionMemory::Touch> before,

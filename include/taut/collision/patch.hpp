@@ -37,6 +37,11 @@ struct Patch {
 void half_space_patch(const Shape& shape, const Pose& pose, const Shape& half_space, const Pose& half_space_pose,
                       double margin, Patch& patch);
 
+/// How far the unit vector n (to the first shape) separates two convex shapes: a lower bound of their signed distance,
+/// which is its largest value over all n.
+double separation(const Shape& first, const Pose& first_pose, const Shape& second, const Pose& second_pose,
+                  const Eigen::Vector3d& n);
+
 /// Contact of two convex shapes from one witness (normal to the first shape, point half-way, distance) of GJK or EPA.
 ///
 /// The signed distance of two convex sets is the largest separation over all directions. So a face normal that

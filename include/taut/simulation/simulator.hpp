@@ -9,6 +9,7 @@
 #include "taut/collision/detector.hpp"
 #include "taut/constraints/joint.hpp"
 #include "taut/dynamics/dynamics.hpp"
+#include "taut/dynamics/free_joints.hpp"
 #include "taut/simulation/scene.hpp"
 #include "taut/simulation/servo.hpp"
 #include "taut/solvers/solver.hpp"
@@ -34,8 +35,9 @@ inline constexpr int phase_count = 5;
 /// Everything about the last step, for users and for derivatives. Read only.
 struct Record {
   Eigen::VectorXd q, v, tau;        ///< where it started; tau includes external forces and controls
-  Eigen::VectorXd q_next, v_next;
-  Eigen::VectorXd v_free;           ///< velocity without constraint impulses
+  Eigen::VectorXd v_free;           ///< velocity without constraint impulses, in the axes of q
+  Eigen::VectorXd v_plus;           ///< velocity with them, in the axes of q: what constraints hold
+  Eigen::VectorXd q_next, v_next;   ///< where it ended: v_next is v_plus in the axes of q_next
   std::vector<Contact> contacts;    ///< the first blocks of the problem, in this order
   std::vector<int> joint_rows;      ///< the blocks after them: indices into `Simulator::joint_rows()`
   Rows rows;
@@ -119,6 +121,7 @@ class Simulator {
   CollisionDetector detector_;
   Dynamics dynamics_;
   std::vector<JointRow> joint_rows_;
+  FreeJoints free_joints_;
   std::vector<int> dof_to_q_;   ///< where a single-dof joint's coordinate stands in q; −1 for others
   struct UnitPart {
     int start, size, joint;

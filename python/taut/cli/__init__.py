@@ -10,7 +10,7 @@ app = typer.Typer(
     name="taut",
     help="Rigid contact without relaxation: simulate robots and objects, solve contact problems, measure both.",
     no_args_is_help=True,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
     pretty_exceptions_show_locals=False,
 )
 app.command()(demo.demo)

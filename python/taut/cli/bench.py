@@ -9,7 +9,7 @@ from .terminal import console, table
 
 BENCHMARKS = {"step": "taut and MuJoCo 4 in one process on the same files: µs a step, contacts, residuals"}
 
-app = typer.Typer(help="Measure taut; without a name, list what can be measured.", rich_markup_mode="rich")
+app = typer.Typer(help="Measure taut; without a name, list what can be measured.", rich_markup_mode="markdown")
 app.command("step")(bench_step.step)
 
 

@@ -29,7 +29,6 @@ def info(
     Examples:
 
         taut info go1
-
         taut info robot.xml --json robot.json
     """
     scene = sources.open_scene(source, floor, quiet=True)

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .._taut import Report, Simulator, Step, Trajectory
+from .._taut import Report, Scene, Simulator, Step, Trajectory
+
+DEFAULTS = Simulator(Scene())  # its dt, solver and tolerance: defaults are written in C++ and nowhere else
 
 
 @dataclass

@@ -11,7 +11,7 @@ import typer
 from .._taut import Scene, Simulator, Trajectory
 from ..energy import mechanical_energy
 from . import sources
-from .run import Run
+from .run import DEFAULTS, Run
 from .terminal import clean_errors, console, length, number, progress, table, write_json
 
 
@@ -19,20 +19,21 @@ from .terminal import clean_errors, console, length, number, progress, table, wr
 def simulate(
     source: Annotated[str, typer.Argument(metavar="FILE|NAME", help=sources.FILE_OR_NAME)],
     seconds: Annotated[float, typer.Option(help="Length of the run, s.")] = 2.0,
-    dt: Annotated[float, typer.Option(help="Time step, s.")] = 1e-3,
-    solver: Annotated[str, typer.Option(help="One of `taut solve --help`.")] = "auto",
-    tolerance: Annotated[float, typer.Option(help="What the judge must find in each step, m/s.")] = 1e-6,
+    dt: Annotated[float, typer.Option(help="Time step, s.")] = DEFAULTS.dt,
+    solver: Annotated[str, typer.Option(help="One of `taut solve --help`.")] = DEFAULTS.solver,
+    tolerance: Annotated[float, typer.Option(help="What the judge must find, m/s.")] = DEFAULTS.tolerance,
     hold: Annotated[
-        bool, typer.Option("--hold/--no-hold", help="Hold the joints at the start pose by PD; otherwise all is passive.")
+        bool,
+        typer.Option("--hold/--no-hold", help="Hold the joints at the start pose by PD, or let go."),
     ] = False,
-    kp: Annotated[float | None, typer.Option(help="Gain of --hold, N m/rad or N/m.  [default: 20 per kg]")] = None,
-    kd: Annotated[float | None, typer.Option(help="Damping of --hold, N m s/rad or N s/m.  [default: kp / 20]")] = None,
+    kp: Annotated[float | None, typer.Option(help="Gain of --hold, N m/rad or N/m (default: 20 per kg).")] = None,
+    kd: Annotated[float | None, typer.Option(help="Damping of --hold, N m s/rad or N s/m (default: kp / 20).")] = None,
     drop: Annotated[float, typer.Option(help="Lift every free body by this much at the start, m.")] = 0.0,
     floor: Annotated[
         bool | None, typer.Option("--floor/--no-floor", help="Add a floor at z = 0, or not.", show_default=False)
     ] = None,
     record: Annotated[Path | None, typer.Option(help="Write t, q, v, contacts, residuals to this .npz file.")] = None,
-    impulses: Annotated[bool, typer.Option("--impulses", help="Record contact impulses and points too; slower.")] = False,
+    impulses: Annotated[bool, typer.Option("--impulses", help="Record impulses and points too; slower.")] = False,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table to this file.")] = None,
 ) -> None:
     """Run a file or a ready-made scene and print how it went.
@@ -42,9 +43,7 @@ def simulate(
     Examples:
 
         taut simulate go1 --hold --drop 0.5
-
         taut simulate stack --seconds 10 --json stack.json
-
         taut simulate robot.urdf --floor --record out.npz
     """
     scene = sources.open_scene(source, floor)
@@ -61,7 +60,7 @@ def simulate(
         hold = True
         kp = sources.default_gains(scene)[0] if kp is None else kp
         kd = 0.05 * kp if kd is None else kd
-        sim.hold(q, kp, kd)
+        sim.hold(q, np.full(scene.model.nv, kp), np.full(scene.model.nv, kd))
 
     run = Run(sim, q, np.zeros(scene.model.nv))
     log = _Log(scene, keep=record is not None, impulses=impulses)
@@ -172,15 +171,19 @@ def _summary(source: str, run: Run, log: _Log, passive: bool) -> dict[str, Any]:
 
 
 def _table(result: dict[str, Any]):
-    title = f"{Path(result['source']).name}: {number(result['seconds'], 's')} in steps of {number(1e3 * result['dt'], 'ms')}"
+    title = f"{Path(result['source']).name}: {number(result['seconds'], 's')} by {number(1e3 * result['dt'], 'ms')}"
     made = table(title, "<", "<")
+    made.show_header = False
     colour = "green" if result["steps_not_certified"] == 0 else "red"
     rows = [
         ("steps", f"{result['steps']} in {number(result['wall_seconds'], 's')}, solver {result['solver']}"),
         ("steps per second", number(result["steps_per_second"])),
         ("real-time factor", number(result["real_time_factor"])),
         ("contacts", f"{result['contacts_mean']:.1f} on average, {result['contacts_max']} at most"),
-        ("worst residual", f"{number(result['worst_residual'], 'm/s')} (tolerance {number(result['tolerance'], 'm/s')})"),
+        (
+            "worst residual",
+            f"{number(result['worst_residual'], 'm/s')}, tolerance {number(result['tolerance'])}",
+        ),
         ("steps not certified", f"[{colour}]{result['steps_not_certified']}[/]"),
         ("smallest gap at the end", length(result["smallest_gap"])),
         ("energy, end − start", number(result["energy_drift"], "J")),

@@ -11,17 +11,18 @@ import typer
 
 from .. import _taut
 from ..problem import Problem
+from .run import DEFAULTS
 from .terminal import BAD, GOOD, clean_errors, console, number, progress, table, write_json
 
-SOLVERS = "\n\n".join(f"    {name:8s}{what}" for name, what in _taut.solvers().items())
+SOLVERS = "\n".join(f"- **{name}**: {what}" for name, what in _taut.solvers().items())
 
 
 @clean_errors
 def solve(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Problems as .npz: g, mu and G.")],
-    solver: Annotated[str, typer.Option(metavar="NAME|all", help="A solver of the list above, or all of them.")] = "auto",
-    tolerance: Annotated[float, typer.Option(help="What the judge must find, m/s.")] = 1e-6,
-    max_iterations: Annotated[int | None, typer.Option(help="[default: the solver's own]")] = None,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Problems as .npz: g, mu and G.")],
+    solver: Annotated[str, typer.Option(metavar="NAME|all", help="A solver listed above, or all.")] = DEFAULTS.solver,
+    tolerance: Annotated[float, typer.Option(help="What the judge must find, m/s.")] = DEFAULTS.tolerance,
+    max_iterations: Annotated[int | None, typer.Option(help="Of the solver (default: its own limit).")] = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table to this file.")] = None,
 ) -> None:
     solvers = [name for name in _taut.solvers()] if solver == "all" else [solver]
@@ -55,7 +56,6 @@ Solvers:
 Examples:
 
     taut solve problem.npz
-
     taut solve *.npz --solver all --tolerance 1e-8 --json solved.json
 """
 
@@ -85,10 +85,10 @@ def _solved(problem: Problem, solver: str, tolerance: float, max_iterations: int
 def _table(results: list[dict[str, Any]], tolerance: float):
     made = table(
         f"tolerance {number(tolerance, 'm/s')}",
-        *("<problem", "contacts", "<solver", "<status", "iter.", "time, ms"),
+        *("<problem", "contacts", "<solver", "<status", "iter.", "ms"),
         *("primal", "dual", "compl.", "natural", "<"),
-        caption="primal in N s, dual and natural map in m/s, complementarity in J; ✔ certified: primal, dual and natural "
-        "within the tolerance",
+        caption="primal in N s, dual and natural map in m/s, complementarity in J; ✔ certified: primal, dual "
+        "and natural within the tolerance",
     )
     before = None
     for result in results:

@@ -32,17 +32,24 @@ def console(stderr: bool = False) -> Console:
 
 
 def table(title: str | None, *columns: str, caption: str | None = None) -> Table:
-    """Columns whose name starts with '<' are text, aligned left; the others are numbers."""
-    made = Table(title=title, caption=caption, box=box.SIMPLE_HEAD, title_justify="left", caption_justify="left")
-    for column in columns:
+    """Columns whose name starts with '<' are text, aligned left; the others are numbers. Only the first may wrap."""
+    left = {"title_justify": "left", "caption_justify": "left", "title_style": "bold"}
+    made = Table(title=title, caption=caption, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), **left)
+    for i, column in enumerate(columns):
         text = column.startswith("<")
-        made.add_column(column.removeprefix("<"), justify="left" if text else "right", overflow="fold")
+        wrap = {"overflow": "fold"} if i == 0 else {"no_wrap": True}
+        made.add_column(column.removeprefix("<"), justify="left" if text else "right", **wrap)
     return made
 
 
 def progress() -> Progress:
     """A bar on stderr that leaves no trace: stdout keeps only results."""
-    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeRemainingColumn()
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %"),
+        TimeRemainingColumn(),
+    )
     return Progress(*columns, console=console(stderr=True), transient=True)
 
 
@@ -82,10 +89,10 @@ def length(metres: float | None) -> str:
     """A length in the unit one would say it in."""
     if metres is None:
         return "–"
-    for unit, size in (("m", 1.0), ("mm", 1e-3), ("µm", 1e-6)):
+    for unit, size in (("m", 1.0), ("mm", 1e-3), ("µm", 1e-6), ("nm", 1e-9)):
         if abs(metres) >= size:
             return number(metres / size, unit)
-    return number(metres / 1e-9, "nm") if abs(metres) >= 1e-12 else "0 m"
+    return "< 1 nm"
 
 
 def machine() -> dict[str, Any]:
