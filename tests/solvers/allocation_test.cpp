@@ -1,46 +1,12 @@
 // Every heap allocation of a solve is counted, not only those of operator new: malloc itself is replaced.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cerrno>
 #include <cstdlib>
 
+#include "malloc_counter.hpp"
 #include "problems.hpp"
 
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-
-namespace {
-std::atomic<long> g_allocations{0};
-}  // namespace
-
-extern "C" {
-void* __libc_malloc(std::size_t);
-void* __libc_calloc(std::size_t, std::size_t);
-void* __libc_realloc(void*, std::size_t);
-void* __libc_memalign(std::size_t, std::size_t);
-
-void* malloc(std::size_t size) {
-  ++g_allocations;
-  return __libc_malloc(size);
-}
-void* calloc(std::size_t count, std::size_t size) {
-  ++g_allocations;
-  return __libc_calloc(count, size);
-}
-void* realloc(void* block, std::size_t size) {
-  ++g_allocations;
-  return __libc_realloc(block, size);
-}
-void* aligned_alloc(std::size_t alignment, std::size_t size) {
-  ++g_allocations;
-  return __libc_memalign(alignment, size);
-}
-int posix_memalign(void** block, std::size_t alignment, std::size_t size) {
-  ++g_allocations;
-  *block = __libc_memalign(alignment, size);
-  return *block != nullptr ? 0 : ENOMEM;
-}
-}
+#ifdef TAUT_COUNTS_MALLOC
 
 namespace taut::testing {
 namespace {

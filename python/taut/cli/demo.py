@@ -17,7 +17,19 @@ from .. import scenes
 from .._taut import Simulator
 from . import sources
 from .run import DEFAULTS, Run
-from .terminal import BAD, GOOD, clean_errors, console, length, machine_line, number, progress, table, write_json
+from .terminal import (
+    BAD,
+    GOOD,
+    clean_errors,
+    console,
+    length,
+    machine_line,
+    number,
+    progress,
+    require_folders,
+    table,
+    write_json,
+)
 
 DT = DEFAULTS.dt
 
@@ -43,6 +55,7 @@ def demo(
     the closed form says; a cube of one tonne stands on one of a kilogram; ten cubes stand on each other. The exit code
     is 1 if a number is off.
     """
+    require_folders(json)
     parts = {
         "A Go1 dropped from 0.5 m, joints held by PD": _robot,
         "A cube pushed at 1 m/s over a floor with μ = 0.4": _sliding,

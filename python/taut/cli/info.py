@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from .._taut import Scene
 from . import sources
-from .terminal import clean_errors, console, number, table, write_json
+from .terminal import clean_errors, console, number, require_folders, table, write_json
 
 
 @clean_errors
@@ -31,6 +31,7 @@ def info(
         taut info go1
         taut info robot.xml --json robot.json
     """
+    require_folders(json)
     scene = sources.open_scene(source, floor, quiet=True)
     content = describe(scene)
     out = console()

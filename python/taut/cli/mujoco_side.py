@@ -29,22 +29,31 @@ def version() -> str | None:
 
 
 class MujocoRun:
-    """Steps a file with its own options for MuJoCo, except for the time step and the actuators, which are off."""
+    """Steps a file with its own options for MuJoCo, except for the time step and the actuators, which are off.
 
-    def __init__(self, path: Path, scene: Scene, q: np.ndarray, v: np.ndarray, dt: float, euler: bool = False) -> None:
+    `alike` takes away what costs MuJoCo time and taut does not do: other integrators than Euler, and torsional and
+    rolling friction (condim 4 and 6), which make a contact problem of up to six rows where taut has three.
+    """
+
+    def __init__(self, path: Path, scene: Scene, q: np.ndarray, v: np.ndarray, dt: float, alike: bool = False) -> None:
         with _quiet():
             self.model = mujoco.MjModel.from_xml_path(str(path))
         self.model.opt.timestep = dt
         # taut runs passively; here a servo with control 0 would pull its joint to 0.
         self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_ACTUATION
-        if euler:
+        if alike:
             self.model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
+            self.model.geom_condim[:] = np.minimum(self.model.geom_condim, 3)
+            self.model.pair_dim[:] = np.minimum(self.model.pair_dim, 3)
         self.data = mujoco.MjData(self.model)
         self.data.qpos[:], self.data.qvel[:] = mujoco_state(self.model, scene, q, v)
 
-    @property
-    def integrator(self) -> str:
-        return mujoco.mjtIntegrator(self.model.opt.integrator).name.removeprefix("mjINT_")
+    def extras(self) -> list[str]:
+        """What these options make MuJoCo do beyond taut."""
+        integrator = mujoco.mjtIntegrator(self.model.opt.integrator).name.removeprefix("mjINT_")
+        condim = max([*self.model.geom_condim, *self.model.pair_dim], default=0)
+        found = {integrator: integrator != "EULER", f"condim {condim}": condim > 3}
+        return [what for what, present in found.items() if present]
 
     def chunk(self, steps: int) -> float:
         """Wall time of so many steps, s."""

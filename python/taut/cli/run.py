@@ -34,7 +34,7 @@ class Run:
 
     @property
     def worst(self) -> float:
-        return max(self.residuals, default=0.0)
+        return float(np.max(self.residuals, initial=0.0))  # NaN if one is
 
     @property
     def real_time_factor(self) -> float:

@@ -12,7 +12,7 @@ from .._taut import Scene, Simulator, Trajectory
 from ..energy import mechanical_energy
 from . import sources
 from .run import DEFAULTS, Run
-from .terminal import clean_errors, console, length, number, progress, table, write_json
+from .terminal import clean_errors, console, length, number, progress, require_folders, table, write_json
 
 
 @clean_errors
@@ -26,7 +26,9 @@ def simulate(
         bool,
         typer.Option("--hold/--no-hold", help="Hold the joints at the start pose by PD, or let go."),
     ] = False,
-    kp: Annotated[float | None, typer.Option(help="Gain of --hold, N m/rad or N/m (default: 20 per kg).")] = None,
+    kp: Annotated[
+        float | None, typer.Option(help="Gain of --hold, N m/rad or N/m; implies it (default: 20 per kg).")
+    ] = None,
     kd: Annotated[float | None, typer.Option(help="Damping of --hold, N m s/rad or N s/m (default: kp / 20).")] = None,
     drop: Annotated[float, typer.Option(help="Lift every free body by this much at the start, m.")] = 0.0,
     floor: Annotated[
@@ -52,8 +54,7 @@ def simulate(
             raise ValueError(f"{name} is {value}, it must be positive")
     if impulses and record is None:
         raise ValueError("--impulses needs --record FILE to go to")
-    if record is not None and not record.resolve().parent.is_dir():
-        raise FileNotFoundError(f"no such folder: '{record.parent}'")
+    require_folders(record, json)
     sim = Simulator(scene, dt=dt, solver=solver, tolerance=tolerance)
     q = sources.raised(scene, drop)
     if hold or kp is not None or kd is not None:

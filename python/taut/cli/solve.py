@@ -12,7 +12,7 @@ import typer
 from .. import _taut
 from ..problem import Problem
 from .run import DEFAULTS
-from .terminal import BAD, GOOD, clean_errors, console, number, progress, table, write_json
+from .terminal import BAD, GOOD, clean_errors, console, number, progress, require_folders, table, write_json
 
 SOLVERS = "\n".join(f"- **{name}**: {what}" for name, what in _taut.solvers().items())
 
@@ -25,7 +25,8 @@ def solve(
     max_iterations: Annotated[int | None, typer.Option(help="Of the solver (default: its own limit).")] = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table to this file.")] = None,
 ) -> None:
-    solvers = [name for name in _taut.solvers()] if solver == "all" else [solver]
+    require_folders(json)
+    solvers = list(_taut.solvers()) if solver == "all" else [solver]
     problems = {path: Problem.load(path) for path in files}
     results = []
     with progress() as bar:

@@ -37,7 +37,7 @@ def table(title: str | None, *columns: str, caption: str | None = None) -> Table
     made = Table(title=title, caption=caption, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), **left)
     for i, column in enumerate(columns):
         text = column.startswith("<")
-        wrap = {"overflow": "fold"} if i == 0 else {"no_wrap": True}
+        wrap = {"overflow": "fold", "min_width": 8} if i == 0 else {"no_wrap": True}
         made.add_column(column.removeprefix("<"), justify="left" if text else "right", **wrap)
     return made
 
@@ -108,6 +108,13 @@ def machine() -> dict[str, Any]:
 def machine_line() -> str:
     about = machine()
     return f"{about['cpu']}, {about['cores']} cores, {about['system']}, Python {about['python']}"
+
+
+def require_folders(*paths: Path | None) -> None:
+    """Better now than after the run."""
+    for path in paths:
+        if path is not None and not path.resolve().parent.is_dir():
+            raise FileNotFoundError(f"no such folder: '{path.parent}', where {path.name} was to be written")
 
 
 def write_json(path: Path | None, content: Any) -> None:
