@@ -3,6 +3,8 @@
 // Counts every heap allocation of the program: malloc itself is replaced, so shared libraries are seen too. Include it
 // in one file of a test program. Where malloc cannot be replaced `TAUT_COUNTS_MALLOC` is not defined.
 
+#include <cstdlib>  // says whether this is glibc
+
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define TAUT_COUNTS_MALLOC 1
 

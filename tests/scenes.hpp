@@ -6,11 +6,13 @@
 #include <coal/shape/convex.h>
 #include <coal/shape/geometric_shapes.h>
 
+#include <functional>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "taut/collision/detector.hpp"
 #include "taut/simulation/scene.hpp"
 
 /// Scenes and shapes built in code, shared by the tests of everything that sees a robot.
@@ -183,5 +185,98 @@ inline pinocchio::Model random_tree(std::mt19937& rng) {
   add(add(0, pinocchio::JointModelPlanar()), pinocchio::JointModelRZ());  // a second tree
   return model;
 }
+
+/// A bounded shape with its support function h(d) = max d·x written down a second time.
+struct Solid {
+  std::string name;
+  std::shared_ptr<coal::CollisionGeometry> geometry;
+  std::function<double(const Vector3d&)> height;
+};
+
+inline Solid mesh_solid(const std::string& name, const std::shared_ptr<coal::ConvexBase>& mesh) {
+  return {name, mesh, [points = mesh->points](const Vector3d& d) {
+            double best = -HUGE_VAL;
+            for (const Vector3d& x : *points) best = std::max(best, d.dot(x));
+            return best;
+          }};
+}
+
+inline Solid box_solid(const Vector3d& sides) {
+  return {"box", box(sides.x(), sides.y(), sides.z()),
+          [sides](const Vector3d& d) { return 0.5 * sides.dot(d.cwiseAbs()); }};
+}
+
+/// One of each kind; `scale` makes a second set that is not made of twins.
+inline std::vector<Solid> solids(double scale = 1.0) {
+  const double r = 0.07 * scale, h = 0.06 * scale;
+  const Vector3d radii = scale * Vector3d(0.05, 0.08, 0.11);
+  return {
+      {"sphere", std::make_shared<coal::Sphere>(r), [=](const Vector3d& d) { return r * d.norm(); }},
+      box_solid(scale * Vector3d(0.1, 0.14, 0.2)),
+      {"capsule", std::make_shared<coal::Capsule>(r, 2.0 * h),
+       [=](const Vector3d& d) { return r * d.norm() + h * std::abs(d.z()); }},
+      {"cylinder", std::make_shared<coal::Cylinder>(r, 2.0 * h),
+       [=](const Vector3d& d) { return r * d.head<2>().norm() + h * std::abs(d.z()); }},
+      {"ellipsoid", std::make_shared<coal::Ellipsoid>(radii),
+       [=](const Vector3d& d) { return radii.cwiseProduct(d).norm(); }},
+      {"cone", std::make_shared<coal::Cone>(r, 2.0 * h),
+       [=](const Vector3d& d) { return std::max(h * d.z(), r * d.head<2>().norm() - h * d.z()); }},
+      mesh_solid("mesh", prism(5, r, h)),
+  };
+}
+
+/// How far n (to the first) separates two solids: a lower bound of their signed distance, its value for the best n.
+inline double separation(const Solid& first, const SE3& oM1, const Solid& second, const SE3& oM2, const Vector3d& n) {
+  return n.dot(oM1.translation() - oM2.translation()) - first.height(oM1.rotation().transpose() * -n) -
+         second.height(oM2.rotation().transpose() * n);
+}
+
+/// Two shapes on bodies 1 and 2 (or one of them on the world), in either order, and a detector for them.
+struct Couple {
+  Couple(std::shared_ptr<coal::CollisionGeometry> first, std::shared_ptr<coal::CollisionGeometry> second,
+         pinocchio::JointIndex second_body = 2, bool swapped = false)
+      : geometry(make(first, second, second_body, swapped)), detector(geometry), memory(detector.memory()) {}
+
+  static pinocchio::GeometryModel make(const std::shared_ptr<coal::CollisionGeometry>& first,
+                                       const std::shared_ptr<coal::CollisionGeometry>& second,
+                                       pinocchio::JointIndex second_body, bool swapped) {
+    pinocchio::GeometryModel model;
+    const pinocchio::GeometryObject a("first", 1, SE3::Identity(), first);
+    const pinocchio::GeometryObject b("second", second_body, SE3::Identity(), second);
+    model.addGeometryObject(swapped ? b : a);
+    model.addGeometryObject(swapped ? a : b);
+    model.addCollisionPair({0, 1});
+    return model;
+  }
+
+  /// Contacts of body 1 at oM1 and, unless the second shape is the world's, body 2 at oM2.
+  const std::vector<Contact>& detect(const SE3& oM1, const SE3& oM2, double margin,
+                                     const Motion& v1 = Motion::Zero(), double dt = 1e-3) {
+    const std::vector<SE3> oMi{SE3::Identity(), oM1, oM2};
+    const std::vector<Motion> velocity{Motion::Zero(), v1, Motion::Zero()};
+    for (auto& object : geometry.geometryObjects) {
+      if (object.parentJoint == 0) object.placement = oM2;
+    }
+    detector.detect(geometry, oMi, velocity, dt, margin, memory, contacts);
+    return contacts;
+  }
+
+  /// The same with nothing remembered.
+  const std::vector<Contact>& detect_afresh(const SE3& oM1, const SE3& oM2, double margin) {
+    memory = detector.memory();
+    return detect(oM1, oM2, margin);
+  }
+
+  double deepest() const {
+    double gap = HUGE_VAL;
+    for (const Contact& contact : contacts) gap = std::min(gap, contact.gap);
+    return gap;
+  }
+
+  pinocchio::GeometryModel geometry;
+  CollisionDetector detector;
+  CollisionMemory memory;
+  std::vector<Contact> contacts;
+};
 
 }  // namespace taut::testing

@@ -18,7 +18,7 @@ const coal::CollisionFunctionMatrix& coal_functions() {
   return functions;
 }
 
-// The same order for (a, b) and (b, a): by kind, then by size, then by index, which can only matter for twins.
+// The same order for (a, b) and (b, a): by kind, then by size. Twins keep the order of the model.
 bool leads(const Shape& a, const Shape& b) {
   if (a.kind != b.kind) return a.kind < b.kind;
   return a.radius < b.radius;
@@ -42,7 +42,13 @@ CollisionDetector::CollisionDetector(const pinocchio::GeometryModel& geometry) {
   for (const auto& collision_pair : geometry.collisionPairs) {
     int a = static_cast<int>(collision_pair.first), b = static_cast<int>(collision_pair.second);
     if (leads(shapes_[b], shapes_[a])) std::swap(a, b);
-    Pair pair{.leading = a, .other = b, .joint_1 = 0, .joint_2 = 0, .normal_to_leading = true, .method = {}};
+    Pair pair{.index = static_cast<int>(pairs_.size()),
+              .leading = a,
+              .other = b,
+              .joint_1 = 0,
+              .joint_2 = 0,
+              .normal_to_leading = true,
+              .method = {}};
     const Shape::Kind last = shapes_[b].kind;  // half-spaces and height fields come last in the order of kinds
     if (shapes_[a].kind >= Shape::Kind::half_space) {
       throw std::invalid_argument("shapes '" + objects[a].name + "' and '" + objects[b].name +
@@ -59,6 +65,33 @@ CollisionDetector::CollisionDetector(const pinocchio::GeometryModel& geometry) {
   }
   touches_.reserve(64);
 
+  std::size_t joints = 1;
+  for (const auto& object : objects) joints = std::max(joints, object.parentJoint + 1);
+  hulls_.resize(joints);
+  body_balls_.resize(joints);
+  std::vector<bool> begun(joints, false);
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (shapes_[i].kind == Shape::Kind::half_space) continue;
+    Hull& hull = hulls_[objects[i].parentJoint];
+    const Vector3d center = objects[i].placement.act(shapes_[i].center);
+    if (!begun[objects[i].parentJoint]) {
+      hull = {center, shapes_[i].radius};
+      begun[objects[i].parentJoint] = true;
+      continue;
+    }
+    // The smallest ball around two: no larger than needed for a thigh and its caps.
+    const double distance = (center - hull.center).norm();
+    if (distance + shapes_[i].radius <= hull.radius) continue;
+    if (distance + hull.radius <= shapes_[i].radius) {
+      hull = {center, shapes_[i].radius};
+      continue;
+    }
+    const double radius = 0.5 * (distance + hull.radius + shapes_[i].radius);
+    hull.center += (radius - hull.radius) / distance * (center - hull.center);
+    hull.radius = radius * (1.0 + 1e-12);
+  }
+  build_groups();
+
   request_.num_max_contacts = 1;
   request_.enable_contact = true;
   request_.gjk_initial_guess = coal::GJKInitialGuess::CachedGuess;
@@ -67,6 +100,39 @@ CollisionDetector::CollisionDetector(const pinocchio::GeometryModel& geometry) {
   request_.epa_tolerance = 1e-9;
   request_.gjk_max_iterations = 256;
   request_.epa_max_iterations = 128;
+}
+
+void CollisionDetector::build_groups() {
+  const auto key = [&](const Pair& pair) {
+    const bool plane = pair.method == Pair::Method::half_space;
+    return std::array<int, 3>{std::min(pair.joint_1, pair.joint_2), std::max(pair.joint_1, pair.joint_2),
+                              plane ? pair.other : -1};
+  };
+  std::stable_sort(pairs_.begin(), pairs_.end(), [&](const Pair& a, const Pair& b) { return key(a) < key(b); });
+  for (std::size_t i = 0; i < pairs_.size(); ++i) {
+    const int order = static_cast<int>(i);
+    if (i == 0 || key(pairs_[i]) != key(pairs_[i - 1])) {
+      const Pair& pair = pairs_[i];
+      const bool plane = pair.method == Pair::Method::half_space;
+      const int body = pair.normal_to_leading ? pair.joint_1 : pair.joint_2;  // of the leading, bounded shape
+      groups_.push_back({plane ? body : pair.joint_1, pair.joint_2, plane ? pair.other : -1, order, order});
+    }
+    groups_.back().last = order + 1;
+  }
+}
+
+bool CollisionDetector::culled(const Group& group, double margin) const {
+  const Ball& a = body_balls_[static_cast<std::size_t>(group.joint_1)];
+  if (group.half_space >= 0) {
+    const Shape& plane = shapes_[static_cast<std::size_t>(group.half_space)];
+    const Pose& pose = poses_[static_cast<std::size_t>(group.half_space)];
+    const double travel = a.travel + balls_[static_cast<std::size_t>(group.half_space)].travel;
+    const Vector3d n = pose.rotation * plane.normal;
+    return n.dot(a.center - pose.translation) - plane.offset > a.radius + margin + travel;
+  }
+  const Ball& b = body_balls_[static_cast<std::size_t>(group.joint_2)];
+  const double reach = a.radius + b.radius + margin + a.travel + b.travel;
+  return (a.center - b.center).squaredNorm() > reach * reach;
 }
 
 CollisionMemory CollisionDetector::memory() const {
@@ -78,6 +144,13 @@ CollisionMemory CollisionDetector::memory() const {
 
 void CollisionDetector::place(const pinocchio::GeometryModel& geometry, const std::vector<pinocchio::SE3>& oMi,
                               std::span<const pinocchio::Motion> velocity, double dt) {
+  for (std::size_t j = 0; j < hulls_.size(); ++j) {
+    body_balls_[j] = {oMi[j].act(hulls_[j].center), hulls_[j].radius, 0.0};
+    if (j == 0) continue;
+    const auto& v = velocity[j];
+    body_balls_[j].travel =
+        dt * ((v.linear() + v.angular().cross(hulls_[j].center)).norm() + v.angular().norm() * hulls_[j].radius);
+  }
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
     const auto& object = geometry.geometryObjects[i];
     const pinocchio::SE3& oMj = oMi[object.parentJoint];
@@ -130,20 +203,23 @@ void CollisionDetector::detect(const pinocchio::GeometryModel& geometry, const s
   touches_.clear();
   narrow_phase_calls_ = 0;
   auto before = memory.touches.begin();
-  for (std::size_t i = 0; i < pairs_.size(); ++i) {
-    const Pair& pair = pairs_[i];
-    const double reach = margin + balls_[pair.leading].travel + balls_[pair.other].travel;
-    if (culled(pair, memory.guesses[i], reach)) continue;
-    ++narrow_phase_calls_;
-    patch_.count = 0;
-    collide(pair, reach, memory.guesses[i]);
-    if (patch_.count == 0) continue;
-    reduce_to_four(patch_);
-    const int index = static_cast<int>(i);
-    while (before != memory.touches.end() && before->pair < index) ++before;
-    auto after = before;
-    while (after != memory.touches.end() && after->pair == index) ++after;
-    emit(index, pair, {before, after}, touches_, contacts);
+  for (const Group& group : groups_) {
+    if (culled(group, margin)) continue;
+    for (int order = group.first; order < group.last; ++order) {
+      const Pair& pair = pairs_[static_cast<std::size_t>(order)];
+      CollisionMemory::Guess& guess = memory.guesses[static_cast<std::size_t>(order)];
+      const double reach = margin + balls_[pair.leading].travel + balls_[pair.other].travel;
+      if (culled(pair, guess, reach)) continue;
+      ++narrow_phase_calls_;
+      patch_.count = 0;
+      collide(pair, reach, guess);
+      if (patch_.count == 0) continue;
+      reduce_to_four(patch_);
+      while (before != memory.touches.end() && before->order < order) ++before;
+      auto after = before;
+      while (after != memory.touches.end() && after->order == order) ++after;
+      emit(order, pair, {before, after}, touches_, contacts);
+    }
   }
   std::swap(memory.touches, touches_);
 }
@@ -188,23 +264,29 @@ void CollisionDetector::collide_convex(const Pair& pair, double margin, Collisio
   const Shape& second = shapes_[pair.other];
   const Pose& first_pose = poses_[pair.leading];
   const Pose& second_pose = poses_[pair.other];
-  Witness witness = run_gjk(pair, Vector3d::Zero(), margin, guess);
-  if (!witness.found) return;
-
-  // The witness normal must separate the shapes by the distance it comes with. EPA's does not, once in a hundred times,
-  // when polyhedra just touch (docs/decisions/collision.md). Then the shapes are asked again from a little apart, where
-  // the nearest features are the same and GJK sees them clearly.
   const auto measured = [&](const Vector3d& n) {
     return n.allFinite() ? separation(first, first_pose, second, second_pose, n.normalized()) : -HUGE_VAL;
   };
+  Witness witness = run_gjk(pair, Vector3d::Zero(), margin, guess);
+  if (!witness.found) witness.normal = first_pose.rotation * guess.ray;  // what GJK says separates them
   double best = measured(witness.normal);
-  if (!(best >= witness.distance - 1e-6)) {
+  if (!witness.found && best > margin) return;
+
+  // The answer must be consistent: the normal separates the shapes by the distance it comes with, or, without a
+  // contact, by more than the margin. GJK and EPA fail that once in a hundred times when polyhedra just touch
+  // (docs/decisions/collision.md). Then a face normal may do; if not, the shapes are asked again from a little apart,
+  // where the nearest features are the same and GJK sees them clearly.
+  const double claimed = witness.found ? witness.distance : margin;
+  if (!(best >= claimed - 1e-6)) best = best_face_normal(first, first_pose, second, second_pose, best, witness.normal);
+  if (!(best >= claimed - 1e-6)) {
     const double apart = 1e-2 * std::min(first.radius, second.radius);
+    const double depth = witness.found ? std::max(0.0, -witness.distance) : 0.0;
     Vector3d away = (balls_[pair.leading].center - balls_[pair.other].center).normalized();
     if (!away.allFinite()) away = Vector3d::UnitZ();
+    if (!witness.found) witness.point = 0.5 * (balls_[pair.leading].center + balls_[pair.other].center);
     for (int attempt = 0; attempt < 3; ++attempt) {
       CollisionMemory::Guess fresh;
-      const Vector3d shift = -(apart + std::max(0.0, -witness.distance)) * away;
+      const Vector3d shift = -(apart + depth) * away;
       const Witness other = run_gjk(pair, shift, margin + 4.0 * shift.norm(), fresh);
       if (!other.found) break;
       const double s = measured(other.normal);
@@ -215,9 +297,10 @@ void CollisionDetector::collide_convex(const Pair& pair, double margin, Collisio
       }
       away = other.normal;
     }
-    witness.distance = std::max(best, witness.distance);
     if (!witness.normal.allFinite()) return;
   }
+  witness.distance = witness.found ? std::max(best, witness.distance) : best;
+  if (!(witness.distance <= margin)) return;
   convex_patch(first, first_pose, second, second_pose, witness.normal.normalized(), witness.point, witness.distance,
                margin, patch_);
 }
@@ -233,13 +316,15 @@ void CollisionDetector::collide_height_field(const Pair& pair, double margin) {
                 to_coal(poses_[pair.other]), request_, result_);
   for (std::size_t i = 0; i < result_.numContacts(); ++i) {
     const coal::Contact& contact = result_.getContact(i);
-    if (!(contact.penetration_depth <= margin) || !contact.normal.allFinite()) continue;
+    // Coal's depth is −|distance| here; the witness points know the sign.
+    const double gap = contact.normal.dot(contact.nearest_points[1] - contact.nearest_points[0]);
+    if (!(gap <= margin) || !contact.normal.allFinite()) continue;
     patch_.normal = -contact.normal;
-    patch_.add(contact.pos, contact.penetration_depth);
+    patch_.add(contact.pos, gap);
   }
 }
 
-void CollisionDetector::emit(int index, const Pair& pair, std::span<const CollisionMemory::Touch> before,
+void CollisionDetector::emit(int order, const Pair& pair, std::span<const CollisionMemory::Touch> before,
                              std::vector<CollisionMemory::Touch>& now, std::vector<Contact>& contacts) const {
   const Pose& pose = poses_[pair.leading];
   std::array<bool, 4> taken{};
@@ -269,9 +354,10 @@ void CollisionDetector::emit(int index, const Pair& pair, std::span<const Collis
       slot[i] = static_cast<int>(std::find(taken.begin(), taken.end(), false) - taken.begin());
       taken[slot[i]] = true;
     }
-    now.push_back({index, slot[i], local[i]});
+    now.push_back({order, slot[i], local[i]});
     const Patch::Point& point = patch_.points[i];
-    Contact contact{.pair = index,
+    Contact contact{.pair = pair.index,
+                    .order = order,
                     .slot = slot[i],
                     .joint_1 = pair.joint_1,
                     .joint_2 = pair.joint_2,

@@ -61,15 +61,28 @@ double cross(const Eigen::Vector2d& a, const Eigen::Vector2d& b) { return a.x() 
 
 // The vertices of a mesh within a thousandth of its radius of the farthest one, as a convex polygon seen along d.
 void add_mesh_face(Feature& feature, const Shape& mesh, const Pose& pose, const Vector3d& d) {
-  const Vector3d top = support(mesh, d);
-  const double height = d.dot(top), tolerance = 1e-3 * mesh.radius;
-  std::array<Vector3d, Feature::capacity> found;
-  int count = 0;
-  for (const Vector3d& v : *mesh.vertices) {
-    if (d.dot(v) >= height - tolerance && count < Feature::capacity) found[count++] = v;
-  }
-  Vector3d u = d.unitOrthogonal();
+  const double limit = d.dot(support(mesh, d)) - 1e-3 * mesh.radius;
+  const Vector3d u = d.unitOrthogonal();
   const Vector3d w = d.cross(u);
+  std::array<Vector3d, Feature::capacity> found;
+  int count = 0, seen = 0;
+  for (const Vector3d& v : *mesh.vertices) {
+    if (d.dot(v) < limit) continue;
+    if (count < Feature::capacity) found[count++] = v;
+    ++seen;
+  }
+  if (seen > Feature::capacity) {  // a fine mesh: its extreme vertices in evenly spread directions stand for the face
+    count = 0;
+    for (int k = 0; k < Feature::capacity; ++k) {
+      const double angle = 2.0 * M_PI * k / Feature::capacity;
+      const Vector3d direction = std::cos(angle) * u + std::sin(angle) * w;
+      const Vector3d* best = nullptr;
+      for (const Vector3d& v : *mesh.vertices) {
+        if (d.dot(v) >= limit && (!best || direction.dot(v) > direction.dot(*best))) best = &v;
+      }
+      if (count == 0 || (found[count - 1] != *best && found[0] != *best)) found[count++] = *best;
+    }
+  }
   const auto flat = [&](const Vector3d& x) { return Eigen::Vector2d(u.dot(x), w.dot(x)); };
   std::sort(found.begin(), found.begin() + count, [&](const Vector3d& a, const Vector3d& b) {
     const Eigen::Vector2d p = flat(a), q = flat(b);
@@ -175,9 +188,9 @@ void clip(Feature& incident, const Feature& face) {
   }
 }
 
-// The faces whose normals may beat the witness: all flat ones of a simple shape, the facing one of a mesh.
+// Outward normals of all flat faces of a simple shape.
 template <typename Try>
-void for_each_face_normal(const Shape& shape, const Pose& pose, const Feature& feature, Try&& attempt) {
+void for_each_face_normal(const Shape& shape, const Pose& pose, Try&& attempt) {
   if (shape.kind == Shape::Kind::box) {
     for (int axis = 0; axis < 3; ++axis) {
       attempt(Vector3d(pose.rotation.col(axis)));
@@ -186,12 +199,21 @@ void for_each_face_normal(const Shape& shape, const Pose& pose, const Feature& f
   } else if (shape.kind == Shape::Kind::cylinder || shape.kind == Shape::Kind::cone) {
     attempt(Vector3d(-pose.rotation.col(2)));
     if (shape.kind == Shape::Kind::cylinder) attempt(Vector3d(pose.rotation.col(2)));
-  } else if (feature.flat) {
-    attempt(feature.normal);
   }
 }
 
 }  // namespace
+
+double best_face_normal(const Shape& first, const Pose& first_pose, const Shape& second, const Pose& second_pose,
+                        double best, Vector3d& normal) {
+  const auto attempt = [&](const Vector3d& n) {
+    const double s = separation(first, first_pose, second, second_pose, n);
+    if (s > best) best = s, normal = n;
+  };
+  for_each_face_normal(second, second_pose, attempt);
+  for_each_face_normal(first, first_pose, [&](const Vector3d& outward) { attempt(-outward); });
+  return best;
+}
 
 void convex_patch(const Shape& first, const Pose& first_pose, const Shape& second, const Pose& second_pose,
                   const Vector3d& normal, const Vector3d& point, double distance, double margin, Patch& patch) {
@@ -202,13 +224,11 @@ void convex_patch(const Shape& first, const Pose& first_pose, const Shape& secon
 
   // The best direction. Ties go to a face: within 1e-9 m the witness cannot tell.
   const double witness = separation(first, first_pose, second, second_pose, normal);
-  double best = witness - 1e-9;
-  const auto attempt = [&](const Vector3d& n) {
-    const double s = separation(first, first_pose, second, second_pose, n);
+  double best = best_face_normal(first, first_pose, second, second_pose, witness - 1e-9, patch.normal);
+  for (const Vector3d& n : {face_2.normal, Vector3d(-face_1.normal)}) {  // of a mesh: the facing one
+    const double s = n.isZero() ? -HUGE_VAL : separation(first, first_pose, second, second_pose, n);
     if (s > best) best = s, patch.normal = n;
-  };
-  for_each_face_normal(second, second_pose, face_2, attempt);
-  for_each_face_normal(first, first_pose, face_1, [&](const Vector3d& outward) { attempt(-outward); });
+  }
   if (patch.normal != normal) {
     face_1 = facing(first, first_pose, -patch.normal);
     face_2 = facing(second, second_pose, patch.normal);

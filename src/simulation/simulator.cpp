@@ -114,6 +114,10 @@ Simulator::Simulator(std::shared_ptr<const Scene> scene, SimulatorOptions option
       throw std::invalid_argument("simulator: actuator '" + actuator.name + "' is on degree of freedom " +
                                   std::to_string(actuator.dof) + ", which it cannot drive");
     }
+    if (actuator.gear == 0.0 || !std::isfinite(actuator.gear)) {
+      throw std::invalid_argument("simulator: actuator '" + actuator.name + "' has gear " +
+                                  std::to_string(actuator.gear));
+    }
   }
   const auto& objects = scene_->geometry.geometryObjects;
   pair_mu_.reserve(scene_->geometry.collisionPairs.size());
@@ -206,8 +210,9 @@ void Simulator::free_motion(std::span<const pinocchio::Force> fext, const ConstV
     if (a.kind == Actuator::Kind::motor) {
       record_.tau[a.dof] += a.gear * std::clamp(u, a.force_range.first, a.force_range.second);
     } else {
-      const auto [lower, upper] = std::minmax(a.gear * a.force_range.first, a.gear * a.force_range.second);
-      apply_servo(a.gear * a.gear * a.kp, a.gear * a.gear * a.kv, u / a.gear, lower, upper, a.dof);
+      const double one = a.gear * a.force_range.first, other = a.gear * a.force_range.second;
+      apply_servo(a.gear * a.gear * a.kp, a.gear * a.gear * a.kv, u / a.gear, std::min(one, other),
+                  std::max(one, other), a.dof);
     }
   }
   dynamics_.add_external_forces(fext, record_.tau);
@@ -226,8 +231,8 @@ void Simulator::guess_impulses() {
   auto old = contact_impulses_.begin();
   for (std::size_t i = 0; i < record_.contacts.size(); ++i) {
     const Contact& contact = record_.contacts[i];
-    while (old != contact_impulses_.end() && old->pair < contact.pair) ++old;
-    for (auto it = old; it != contact_impulses_.end() && it->pair == contact.pair; ++it) {
+    while (old != contact_impulses_.end() && old->order < contact.order) ++old;
+    for (auto it = old; it != contact_impulses_.end() && it->order == contact.order; ++it) {
       if (it->slot != contact.slot) continue;
       lambda.segment<3>(3 * static_cast<Eigen::Index>(i)).noalias() = contact.frame.transpose() * it->world;
       break;
@@ -245,7 +250,7 @@ void Simulator::remember_impulses() {
   for (std::size_t i = 0; i < record_.contacts.size(); ++i) {
     const Contact& contact = record_.contacts[i];
     new_contact_impulses_.push_back(
-        {contact.pair, contact.slot, contact.frame * lambda.segment<3>(3 * static_cast<Eigen::Index>(i))});
+        {contact.order, contact.slot, contact.frame * lambda.segment<3>(3 * static_cast<Eigen::Index>(i))});
   }
   std::swap(contact_impulses_, new_contact_impulses_);
   joint_impulses_.setZero();
@@ -337,7 +342,8 @@ State Simulator::state() const {
           .v = record_.v_next,
           .collision = collision_memory_,
           .contact_impulses = contact_impulses_,
-          .joint_impulses = joint_impulses_};
+          .joint_impulses = joint_impulses_,
+          .penalty = solver_.penalty()};
 }
 
 void Simulator::restore(const State& state) {
@@ -351,12 +357,14 @@ void Simulator::restore(const State& state) {
   collision_memory_ = state.collision;
   contact_impulses_ = state.contact_impulses;
   joint_impulses_ = state.joint_impulses;
+  solver_.set_penalty(state.penalty);
 }
 
 void Simulator::reset() {
   collision_memory_ = detector_.memory();
   contact_impulses_.clear();
   joint_impulses_.setZero();
+  solver_.set_penalty(0.0);
 }
 
 }  // namespace taut

@@ -18,6 +18,7 @@ class Course {
     VectorView(workspace_.best.data(), problem_.rows()) = lambda_;
   }
 
+  double worst() const { return report_.residuals.worst(); }
   bool solved() const { return report_.residuals.worst() <= options_.tolerance; }
   bool done() const { return solved() || left() <= 0; }
 
@@ -102,12 +103,15 @@ SolveReport Auto::solve(const Problem& problem, AutoWorkspace& workspace, Vector
   const bool cold = (lambda.array() == 0.0).all();
   Course course(problem, options_, workspace, lambda, velocity);
   if (course.done()) return course.finish();
-  if (!cold) course.newton(3);
+  const int count_per_newton = course.sweeps_per_newton();
+  // Almost solved: a robot at rest, some of its contacts on the edge between two modes, where Newton dithers.
+  if (!cold && course.worst() < 30.0 * options_.tolerance) course.sweeps(3);
+  if (!cold && !course.done()) course.newton(2);
   if (course.done()) return course.finish();
 
   // A robot's Newton step costs a few sweeps and may try for longer; a pile's costs hundreds.
   const int patience = problem.rows() <= kDenseRows ? 8 : 4;
-  for (int round = 0, count = course.sweeps_per_newton(); round < 4 && !course.done(); ++round, count *= 2) {
+  for (int round = 0, count = count_per_newton; round < 4 && !course.done(); ++round, count *= 2) {
     course.sweeps(count);
     if (course.done()) break;
     course.newton(patience);

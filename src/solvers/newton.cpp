@@ -100,7 +100,7 @@ void assemble(const Problem& problem, double damping, NewtonWorkspace& workspace
       column[block.start] += R_j[0] * s[0];
       column[block.start + 1] += R_j[1] * s[1];
       reduce_rows(problem, workspace, column, A_j + m);
-      // (1 − k)/ρ is |c_t|/(μ λ_n) of [S, Sec. 4] times k: bounded also when the contact carries nothing.
+      // (1 − k)/ρ is |c_t|/(μ λ_n) of [S, Sec. 3.2] times k: bounded also when the contact carries nothing.
       A_j[m + lin.first + 1] += (1.0 - lin.turn) * lin.stiffness + shift;
     }
   }

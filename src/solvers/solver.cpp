@@ -46,6 +46,7 @@ struct Solver::Method {
   virtual ~Method() = default;
   virtual void reserve(int rows) = 0;
   virtual SolveReport solve(const Problem& problem, VectorRef lambda, VectorRef velocity) = 0;
+  virtual double* penalty() = 0;
 
   std::string_view name;
   SolverOptions options;
@@ -62,6 +63,10 @@ struct MethodOf final : Base {
   void reserve(int rows) override { workspace.reserve(rows); }
   SolveReport solve(const Problem& problem, VectorRef lambda, VectorRef velocity) override {
     return algorithm.solve(problem, workspace, lambda, velocity);
+  }
+  double* penalty() override {
+    if constexpr (requires { workspace.rho; }) return &workspace.rho;
+    return nullptr;
   }
 
   Algorithm algorithm;
@@ -119,6 +124,15 @@ SolveReport Solver::solve(const Problem& problem, VectorRef lambda, VectorRef ve
   // Half as much again: a pile that grows by one contact a step must not allocate at each.
   if (rows > method_->capacity) reserve(rows + rows / 2);
   return method_->solve(problem, lambda, velocity);
+}
+
+double Solver::penalty() const {
+  const double* rho = method_->penalty();
+  return rho ? *rho : 0.0;
+}
+
+void Solver::set_penalty(double rho) {
+  if (double* current = method_->penalty()) *current = rho;
 }
 
 std::string_view Solver::name() const { return method_->name; }

@@ -8,6 +8,7 @@ namespace taut {
 /// One point where two shapes touch, or nearly do.
 struct Contact {
   int pair = 0;      ///< index into the scene's collision pairs
+  int order = 0;     ///< when collision visits the pair: contacts come sorted by it
   int slot = 0;      ///< 0 … 3: with `pair`, the identity that survives from step to step
   int joint_1 = 0;   ///< the first body, the one n points to
   int joint_2 = 0;

@@ -18,7 +18,7 @@ namespace taut {
 struct CollisionMemory {
   /// A contact of the last step, to recognize it in the next.
   struct Touch {
-    int pair;
+    int order;
     int slot;
     Eigen::Vector3d local;  ///< position in the frame of the pair's leading shape
   };
@@ -27,8 +27,8 @@ struct CollisionMemory {
     Eigen::Vector3d ray = Eigen::Vector3d::UnitX();  ///< in the leading shape's frame
     Eigen::Vector2i support = Eigen::Vector2i::Zero();
   };
-  std::vector<Touch> touches;  ///< sorted by pair
-  std::vector<Guess> guesses;  ///< one per pair
+  std::vector<Touch> touches;  ///< sorted by order
+  std::vector<Guess> guesses;  ///< one per pair, by order
 };
 
 /// Contacts of a configuration: a cull that never misses a pair, Coal's GJK and EPA, patches of up to four points.
@@ -40,8 +40,8 @@ class CollisionDetector {
   /// Throws std::invalid_argument naming the shape if one is degenerate or of a kind taut does not collide.
   explicit CollisionDetector(const pinocchio::GeometryModel& geometry);
 
-  /// Finds every contact with a gap below `margin` plus what the two bodies travel toward each other in `dt`, in the
-  /// order of the pairs, and gives it its identity. `oMi` and `velocity` (local) are those of the joints.
+  /// Finds every contact with a gap below `margin` plus a bound on what the two bodies travel in `dt`, in the order
+  ///  of the pairs, and gives it its identity. `oMi` and `velocity` (local) are those of the joints.
   void detect(const pinocchio::GeometryModel& geometry, const std::vector<pinocchio::SE3>& oMi,
               std::span<const pinocchio::Motion> velocity, double dt, double margin, CollisionMemory& memory,
               std::vector<Contact>& contacts);
@@ -55,16 +55,31 @@ class CollisionDetector {
  private:
   struct Ball {
     Eigen::Vector3d center;
-    double radius;   ///< without travel
-    double travel;   ///< bound on the way any of its points moves in dt
+    double radius;  ///< without travel
+    double travel;  ///< bound on the way any of its points moves in dt
+  };
+  /// A ball around all bounded shapes of a joint, in its frame.
+  struct Hull {
+    Eigen::Vector3d center = Eigen::Vector3d::Zero();
+    double radius = 0.0;
   };
   struct Pair {
+    int index;                 ///< in the geometry model
     int leading, other;        ///< shapes in the order collision runs; the same whichever comes first in the model
     int joint_1, joint_2;      ///< bodies of the contact; the world is never first
     bool normal_to_leading;    ///< whether n points to the leading shape's body
     enum class Method : std::uint8_t { half_space, convex, height_field } method;
   };
 
+  /// The pairs of two bodies, or of a body and a half-space: ruled out together if the bodies are far apart.
+  struct Group {
+    int joint_1, joint_2;  ///< joint_2 is unused with a half-space
+    int half_space;        ///< its shape, or −1
+    int first, last;       ///< pairs
+  };
+
+  void build_groups();
+  bool culled(const Group& group, double margin) const;
   void place(const pinocchio::GeometryModel& geometry, const std::vector<pinocchio::SE3>& oMi,
              std::span<const pinocchio::Motion> velocity, double dt);
   bool culled(const Pair& pair, const CollisionMemory::Guess& guess, double margin) const;
@@ -78,13 +93,16 @@ class CollisionDetector {
   Witness run_gjk(const Pair& pair, const Eigen::Vector3d& shift, double margin, CollisionMemory::Guess& guess);
   void collide_convex(const Pair& pair, double margin, CollisionMemory::Guess& guess);
   void collide_height_field(const Pair& pair, double margin);
-  void emit(int index, const Pair& pair, std::span<const CollisionMemory::Touch> before,
+  void emit(int order, const Pair& pair, std::span<const CollisionMemory::Touch> before,
             std::vector<CollisionMemory::Touch>& now, std::vector<Contact>& contacts) const;
 
   std::vector<Shape> shapes_;
   std::vector<Pose> poses_;
   std::vector<Ball> balls_;
   std::vector<Pair> pairs_;
+  std::vector<Group> groups_;
+  std::vector<Hull> hulls_;        ///< one per joint
+  std::vector<Ball> body_balls_;   ///< the hulls, placed
   std::vector<CollisionMemory::Touch> touches_;
   Patch patch_;
   coal::GJKSolver gjk_;

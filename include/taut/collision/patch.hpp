@@ -42,6 +42,11 @@ void half_space_patch(const Shape& shape, const Pose& pose, const Shape& half_sp
 double separation(const Shape& first, const Pose& first_pose, const Shape& second, const Pose& second_pose,
                   const Eigen::Vector3d& n);
 
+/// Replaces `normal` (to the first shape) by the face normal of a box, cylinder or cone that separates the shapes most,
+/// if that is more than `best`; returns the separation of what it leaves.
+double best_face_normal(const Shape& first, const Pose& first_pose, const Shape& second, const Pose& second_pose,
+                        double best, Eigen::Vector3d& normal);
+
 /// Contact of two convex shapes from one witness (normal to the first shape, point half-way, distance) of GJK or EPA.
 ///
 /// The signed distance of two convex sets is the largest separation over all directions. So a face normal that

@@ -11,7 +11,7 @@ namespace taut {
 struct Stabilization {
   double margin = 1e-3;           ///< m: closer than this a pair is a contact (bodies that approach are seen earlier)
   double limit_margin = 1e-2;     ///< rad or m: the same for joint limits
-  double correction = 0.2;        ///< Kp, the share of a penetration corrected in one step [S, App. D]
+  double correction = 0.2;        ///< share of a penetration corrected in one step: 1 − K_p of [S, App. D]
   double correction_speed = 1.0;  ///< m/s or rad/s: never correct faster, so that a deep start does not explode
 };
 

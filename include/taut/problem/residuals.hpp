@@ -14,7 +14,7 @@ struct Residuals {
   double complementarity = 0.0;  ///< |⟨λ, c + Γ(c)⟩|, J; of an interval c λ + b |c|
   double natural = 0.0;          ///< ‖(λ − P(λ − ρ s))/ρ‖∞, ρ = size / trace((G + R)_ii), s = c + Γ(c): m/s
 
-  /// What a tolerance is held against. The natural map bounds `dual` and, times |λ|, `complementarity`.
+  /// What a tolerance is held against. The natural map bounds `dual` up to √3 and, times |λ|, `complementarity`.
   double worst() const { return std::max({primal, dual, natural}); }
 };
 

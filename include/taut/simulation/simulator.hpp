@@ -34,7 +34,7 @@ inline constexpr int phase_count = 5;
 
 /// Everything about the last step, for users and for derivatives. Read only.
 struct Record {
-  Eigen::VectorXd q, v, tau;        ///< where it started; tau includes external forces and controls
+  Eigen::VectorXd q, v, tau;        ///< where it started; tau includes external forces, motors and saturated servos
   Eigen::VectorXd v_free;           ///< velocity without constraint impulses, in the axes of q
   Eigen::VectorXd v_plus;           ///< velocity with them, in the axes of q: what constraints hold
   Eigen::VectorXd q_next, v_next;   ///< where it ended: v_next is v_plus in the axes of q_next
@@ -56,15 +56,16 @@ struct State {
   Eigen::VectorXd q, v;
   CollisionMemory collision;
   struct Impulse {
-    int pair, slot;
+    int order, slot;
     Eigen::Vector3d world;
   };
-  std::vector<Impulse> contact_impulses;   ///< sorted by (pair, slot)
+  std::vector<Impulse> contact_impulses;   ///< sorted by `Contact::order`
   Eigen::VectorXd joint_impulses;          ///< one per candidate row
+  double penalty = 0.0;                    ///< the solver's, see `Solver::penalty`
 };
 
-/// Steps a scene. Many simulators may share one scene, each on its own thread; masses, friction and gravity of the
-/// scene are read at every step, its structure (joints, shapes, pairs) must not change.
+/// Steps a scene. Many simulators may share one scene, each on its own thread; masses, surfaces and gravity of the
+/// scene are read at every step, `pair_friction` once; its structure (joints, shapes, pairs) must not change.
 class Simulator {
  public:
   /// Throws std::invalid_argument naming the value: dt ≤ 0, unknown solver, a scene that does not validate.

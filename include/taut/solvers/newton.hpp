@@ -19,13 +19,13 @@ enum class Mode : unsigned char {
 ///
 /// Each step guesses the modes from  y = λ − ρ c  (ρ = 1 / mean diagonal of G_ii), linearizes the equations they stand
 /// for and solves a system in the impulses that are unknowns: 3 for a sticking contact, 2 for a sliding one, none for
-/// a breaking one ([S, Sec. 4]; docs/theory.md, "Modes"). Near the solution the system is the one implicit
+/// a breaking one ([S, Sec. 3.2]; docs/theory.md, "Modes"). Near the solution the system is the one implicit
 /// differentiation needs, and the factors of the last step stay in the workspace. One or two steps from a warm start
 /// whose modes are right; from far away it may cycle, which is what `Auto` is for.
 struct NewtonOptions {
   double tolerance = 1e-6;  ///< on `Residuals::worst()`
   int max_iterations = 100;
-  double damping = 1e-9;  ///< Levenberg term, relative to the block's mean diagonal: redundant contacts need one
+  double damping = 1e-5;  ///< Levenberg term, relative to the block's mean diagonal: redundant contacts need one
   int patience = 20;      ///< steps without gaining 10 % before the solve counts as stalled
 };
 

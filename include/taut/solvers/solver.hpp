@@ -37,6 +37,11 @@ class Solver {
   /// `lambda` holds the warm start on entry and the solution on exit; `velocity` receives c = (G + R) λ + g.
   SolveReport solve(const Problem& problem, VectorRef lambda, VectorRef velocity);
 
+  /// What the method carries from one solve to the next beside the caller's λ: ADMM's ρ, 0 for the others and for a
+  /// fresh start. Part of a simulator's state.
+  double penalty() const;
+  void set_penalty(double rho);
+
   std::string_view name() const;
   const SolverOptions& options() const;
 
