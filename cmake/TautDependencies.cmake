@@ -1,3 +1,7 @@
+if(POLICY CMP0167)
+  cmake_policy(SET CMP0167 OLD) # Pinocchio's and Coal's own files look for Boost the old way
+endif()
+
 # Pinocchio, Coal, Eigen and tinyxml2 come as wheels; their files stand under site-packages/cmeel.prefix of the Python
 # that will import taut. An active CMAKE_PREFIX_PATH (a system install, conda) goes first.
 find_package(Python 3.10 COMPONENTS Interpreter Development.Module REQUIRED)

@@ -1,7 +1,5 @@
-# `find_package(taut)` from another project. The wheel of the Python package does not carry these files.
-if(SKBUILD AND NOT TAUT_INSTALL_CXX)
-  return()
-endif()
+# `find_package(taut)` from another project. The wheel of the Python package takes the component `python` only.
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME cxx)
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 install(TARGETS taut EXPORT taut-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

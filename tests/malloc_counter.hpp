@@ -42,7 +42,7 @@ void* memalign(std::size_t alignment, std::size_t size) {
   ++taut::testing::g_allocations;
   return __libc_memalign(alignment, size);
 }
-int posix_memalign(void** block, std::size_t alignment, std::size_t size) {
+int posix_memalign(void** block, std::size_t alignment, std::size_t size) noexcept {
   ++taut::testing::g_allocations;
   *block = __libc_memalign(alignment, size);
   return *block != nullptr ? 0 : ENOMEM;

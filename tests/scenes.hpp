@@ -250,8 +250,8 @@ struct Couple {
   }
 
   /// Contacts of body 1 at oM1 and, unless the second shape is the world's, body 2 at oM2.
-  const std::vector<Contact>& detect(const SE3& oM1, const SE3& oM2, double margin,
-                                     const Motion& v1 = Motion::Zero(), double dt = 1e-3) {
+  const std::vector<Contact>& detect(const SE3& oM1, const SE3& oM2, double margin, const Motion& v1 = Motion::Zero(),
+                                     double dt = 1e-3) {
     const std::vector<SE3> oMi{SE3::Identity(), oM1, oM2};
     const std::vector<Motion> velocity{Motion::Zero(), v1, Motion::Zero()};
     for (auto& object : geometry.geometryObjects) {

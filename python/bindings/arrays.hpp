@@ -64,7 +64,7 @@ struct type_caster<taut::python::ArrayLike> {
     try {
       value.array = module_::import_("numpy").attr("ascontiguousarray")(source, "float64");
       // ascontiguousarray makes a number a vector of one entry; keep what it was
-      if (isinstance<float_>(source) || isinstance<int_>(source)) value.array = value.array.attr("reshape")(tuple());
+      if (cast<int>(module_::import_("numpy").attr("ndim")(source)) == 0) value.array = value.array.attr("reshape")(make_tuple());
       return true;
     } catch (...) {
       return false;

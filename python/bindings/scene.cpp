@@ -8,6 +8,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <Eigen/Eigenvalues>
 #include <optional>
 
 #include "arrays.hpp"
@@ -38,7 +39,7 @@ pinocchio::SE3 placement(const ArrayLike& position_like, const ArrayLike& quater
   const Vector3d position = position_like.vector("position", 3);
   const Vector4d quaternion = quaternion_like.vector("quaternion (x, y, z, w)", 4);
   if (!position.allFinite()) throw std::invalid_argument("position is not finite");
-  if (std::abs(quaternion.norm() - 1.0) > 1e-6) {
+  if (!(std::abs(quaternion.norm() - 1.0) <= 1e-6)) {
     throw std::invalid_argument("quaternion (x, y, z, w) has norm " + std::to_string(quaternion.norm()) +
                                 ", it must be 1");
   }
@@ -90,6 +91,11 @@ std::size_t add_body(Scene& scene, const std::string& name, nb::handle shape, do
   if (inertia) {
     const Eigen::MatrixXd given = inertia->matrix("inertia");
     if (given.rows() != 3 || given.cols() != 3) throw std::invalid_argument("inertia must be (3, 3)");
+    const Vector3d principal = Eigen::SelfAdjointEigenSolver<Matrix3d>(given).eigenvalues();
+    if (!given.isApprox(given.transpose(), 1e-9) || !(principal[0] > 0.0)) {
+      throw std::invalid_argument("inertia of '" + name + "' must be symmetric and positive definite; its lowest "
+                                  "eigenvalue is " + std::to_string(principal[0]));
+    }
     moment = given;
   } else {
     const double volume = geometry->computeVolume();

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 
 import numpy as np
 
@@ -23,7 +24,7 @@ class Problem(_taut.Problem):
         try:
             with np.load(path) as file:
                 arrays = {name: file[name] for name in file.files}
-        except (ValueError, OSError) as error:
+        except (ValueError, OSError, EOFError, TypeError, zipfile.BadZipFile) as error:
             raise ValueError(f"'{os.fspath(path)}' is not an .npz file: {error}") from error
         missing = [name for name in ("g", "mu") if name not in arrays]
         if missing or not ("G" in arrays or {"data", "indices", "indptr"} <= arrays.keys()):
@@ -41,6 +42,8 @@ def _dense(arrays: dict[str, np.ndarray]) -> np.ndarray:
     if "G" in arrays:
         return arrays["G"].astype(float)
     rows = len(arrays["indptr"]) - 1
+    if len(arrays["indices"]) and not 0 <= arrays["indices"].min() <= arrays["indices"].max() < rows:
+        raise ValueError(f"an index of G is outside 0 … {rows - 1}")
     G = np.zeros((rows, rows))
     row_of = np.repeat(np.arange(rows), np.diff(arrays["indptr"]))
     np.add.at(G, (row_of, arrays["indices"]), arrays["data"])

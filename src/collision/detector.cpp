@@ -94,12 +94,13 @@ CollisionDetector::CollisionDetector(const pinocchio::GeometryModel& geometry) {
 
   request_.num_max_contacts = 1;
   request_.enable_contact = true;
+  // Height fields go through Coal's wrapper.
   request_.gjk_initial_guess = coal::GJKInitialGuess::CachedGuess;
-  // Gaps enter the step as gap / dt: 1e-9 m is 1e-6 m/s at a millisecond, the solver's tolerance.
-  request_.gjk_tolerance = 1e-9;
-  request_.epa_tolerance = 1e-9;
-  request_.gjk_max_iterations = 256;
-  request_.epa_max_iterations = 128;
+  request_.gjk_tolerance = tolerance;
+  request_.epa_tolerance = tolerance;
+  request_.gjk_max_iterations = gjk_iterations;
+  request_.epa_max_iterations = epa_iterations;
+  epa_.reset(epa_iterations, tolerance);
 }
 
 void CollisionDetector::build_groups() {
@@ -235,28 +236,96 @@ void CollisionDetector::collide(const Pair& pair, double margin, CollisionMemory
   }
 }
 
-CollisionDetector::Witness CollisionDetector::run_gjk(const Pair& pair, const Vector3d& shift, double margin,
-                                                      CollisionMemory::Guess& guess) {
+// Coal has closed forms for these; `gjk_` is left alone then.
+bool CollisionDetector::closed_form(const Shape& first, const Shape& second) {
+  using Kind = Shape::Kind;
+  if (first.kind == Kind::capsule) return second.kind == Kind::capsule;
+  return first.kind == Kind::sphere && (second.kind == Kind::sphere || second.kind == Kind::capsule ||
+                                        second.kind == Kind::cylinder || second.kind == Kind::box);
+}
+
+CollisionDetector::Witness CollisionDetector::run_closed_form(const Pair& pair, double margin) {
   const Shape& first = shapes_[pair.leading];
   const Shape& second = shapes_[pair.other];
   request_.num_max_contacts = 1;
   request_.security_margin = margin;
   request_.distance_upper_bound = margin;
-  request_.cached_gjk_guess = guess.ray;
-  request_.cached_support_func_guess = guess.support;
-  gjk_.set(request_);
   result_.clear();
-  Pose shifted = poses_[pair.other];
-  shifted.translation += shift;
   const auto function =
       coal_functions().collision_matrix[first.geometry->getNodeType()][second.geometry->getNodeType()];
-  function(first.geometry, to_coal(poses_[pair.leading]), second.geometry, to_coal(shifted), &gjk_, request_, result_);
-  // A ray of zero length (deep overlap) is no direction to start from.
-  guess.ray = gjk_.cached_guess.squaredNorm() > 1e-20 ? Vector3d(gjk_.cached_guess.normalized()) : Vector3d::UnitX();
-  guess.support = gjk_.support_func_cached_guess;
+  function(first.geometry, to_coal(poses_[pair.leading]), second.geometry, to_coal(poses_[pair.other]), &solver_,
+           request_, result_);
   if (!result_.isCollision()) return {};
   const coal::Contact& contact = result_.getContact(0);
   return {.found = true, .normal = -contact.normal, .point = contact.pos, .distance = contact.penetration_depth};
+}
+
+// GJK and EPA themselves, not Coal's wrapper around them: that one allocates at every call, for the messages of
+// assertions that are compiled out.
+CollisionDetector::Witness CollisionDetector::run_gjk(const Pair& pair, const Vector3d& shift, double margin,
+                                                      CollisionMemory::Guess& guess) {
+  using Status = coal::details::GJK::Status;
+  const Pose& pose = poses_[pair.leading];
+  Pose shifted = poses_[pair.other];
+  shifted.translation += shift;
+  minkowski_.set(static_cast<const coal::ShapeBase*>(shapes_[pair.leading].geometry),
+                 static_cast<const coal::ShapeBase*>(shapes_[pair.other].geometry), to_coal(pose), to_coal(shifted));
+  gjk_.setDistanceEarlyBreak(margin);
+  const Vector3d start = guess.ray;
+  const Status status = gjk_.evaluate(minkowski_, start, guess.support);
+  guess.support = gjk_.support_hint;
+  // A ray of zero length (overlap) is no direction to start from.
+  if (gjk_.ray.squaredNorm() > 1e-20 && gjk_.ray.allFinite()) guess.ray = gjk_.ray.normalized();
+
+  Witness witness;
+  Vector3d point_1, point_2, normal;
+  if (status == Status::NoCollisionEarlyStopped || status == Status::DidNotRun) {
+    return witness;
+  } else if (status == Status::Collision) {
+    epa_.reset(epa_iterations, tolerance);
+    epa_.evaluate(gjk_, -start);
+    if (epa_.status == coal::details::EPA::FallBack || epa_.status == coal::details::EPA::DidNotRun) return witness;
+    epa_.getWitnessPointsAndNormal(minkowski_, point_1, point_2, normal);
+    witness.distance = std::min(0.0, -epa_.depth);
+    guess.ray = -epa_.normal;
+  } else {
+    gjk_.getWitnessPointsAndNormal(minkowski_, point_1, point_2, normal);
+    witness.distance = gjk_.distance;
+  }
+  witness.found = witness.distance <= margin;
+  witness.normal = -(pose.rotation * normal);
+  witness.point = pose * (0.5 * (point_1 + point_2));
+  return witness;
+}
+
+// From a little apart along `away` the nearest features are those of the contact and GJK sees them clearly. For the
+// right direction asking again gives it back: a fixed point, and the direction that separates most.
+void CollisionDetector::ask_from_apart(const Pair& pair, double depth, double margin, double& best, Witness& witness) {
+  const Shape& first = shapes_[pair.leading];
+  const Shape& second = shapes_[pair.other];
+  const double apart = 1e-2 * std::min(first.radius, second.radius);
+  Vector3d away = witness.normal;
+  if (!(best > -apart - depth) || !away.allFinite()) {
+    away = (balls_[pair.leading].center - balls_[pair.other].center).normalized();
+    if (!away.allFinite()) away = Vector3d::UnitZ();
+  }
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    CollisionMemory::Guess fresh;
+    fresh.ray = poses_[pair.leading].rotation.transpose() * away;
+    const Vector3d shift = -(apart + std::max(depth, -best > 0.0 && std::isfinite(best) ? -best : 0.0)) * away;
+    const Witness other = run_gjk(pair, shift, margin + 4.0 * shift.norm(), fresh);
+    if (!other.found || !other.normal.allFinite()) return;
+    const Vector3d n = other.normal.normalized();
+    const double s = separation(first, poses_[pair.leading], second, poses_[pair.other], n);
+    const double gained = s - best;
+    if (s > best) {
+      best = s;
+      witness.normal = n;
+      witness.point = other.point - 0.5 * shift;
+    }
+    if (gained < 1e-10) return;
+    away = n;
+  }
 }
 
 void CollisionDetector::collide_convex(const Pair& pair, double margin, CollisionMemory::Guess& guess) {
@@ -264,45 +333,37 @@ void CollisionDetector::collide_convex(const Pair& pair, double margin, Collisio
   const Shape& second = shapes_[pair.other];
   const Pose& first_pose = poses_[pair.leading];
   const Pose& second_pose = poses_[pair.other];
+  if (closed_form(first, second)) {
+    const Witness witness = run_closed_form(pair, margin);
+    if (witness.found && witness.normal.allFinite()) {
+      convex_patch(first, first_pose, second, second_pose, witness.normal, witness.point, witness.distance, margin,
+                   patch_);
+    }
+    return;
+  }
   const auto measured = [&](const Vector3d& n) {
     return n.allFinite() ? separation(first, first_pose, second, second_pose, n.normalized()) : -HUGE_VAL;
   };
   Witness witness = run_gjk(pair, Vector3d::Zero(), margin, guess);
-  if (!witness.found) witness.normal = first_pose.rotation * guess.ray;  // what GJK says separates them
+  if (!witness.found) {
+    witness.normal = first_pose.rotation * guess.ray;  // what GJK says separates them
+    witness.point = 0.5 * (balls_[pair.leading].center + balls_[pair.other].center);
+  }
   double best = measured(witness.normal);
   if (!witness.found && best > margin) return;
 
   // The answer must be consistent: the normal separates the shapes by the distance it comes with, or, without a
   // contact, by more than the margin. GJK and EPA fail that once in a hundred times when polyhedra just touch
-  // (docs/decisions/collision.md). Then a face normal may do; if not, the shapes are asked again from a little apart,
-  // where the nearest features are the same and GJK sees them clearly.
+  // (docs/decisions/collision.md), and EPA is slow to converge on curved shapes.
   const double claimed = witness.found ? witness.distance : margin;
   if (!(best >= claimed - 1e-6)) best = best_face_normal(first, first_pose, second, second_pose, best, witness.normal);
-  if (!(best >= claimed - 1e-6)) {
-    const double apart = 1e-2 * std::min(first.radius, second.radius);
-    const double depth = witness.found ? std::max(0.0, -witness.distance) : 0.0;
-    Vector3d away = (balls_[pair.leading].center - balls_[pair.other].center).normalized();
-    if (!away.allFinite()) away = Vector3d::UnitZ();
-    if (!witness.found) witness.point = 0.5 * (balls_[pair.leading].center + balls_[pair.other].center);
-    for (int attempt = 0; attempt < 3; ++attempt) {
-      CollisionMemory::Guess fresh;
-      const Vector3d shift = -(apart + depth) * away;
-      const Witness other = run_gjk(pair, shift, margin + 4.0 * shift.norm(), fresh);
-      if (!other.found) break;
-      const double s = measured(other.normal);
-      if (s > best) {
-        best = s;
-        witness.normal = other.normal;
-        witness.point = other.point - 0.5 * shift;
-      }
-      away = other.normal;
-    }
-    if (!witness.normal.allFinite()) return;
+  const bool curved = first.kind < Shape::Kind::box;  // the curved kinds come first, and so does their shape
+  if (!(best >= claimed - 1e-6) || (curved && best < 0.0)) {
+    ask_from_apart(pair, witness.found ? std::max(0.0, -witness.distance) : 0.0, margin, best, witness);
   }
-  witness.distance = witness.found ? std::max(best, witness.distance) : best;
-  if (!(witness.distance <= margin)) return;
-  convex_patch(first, first_pose, second, second_pose, witness.normal.normalized(), witness.point, witness.distance,
-               margin, patch_);
+  if (!witness.normal.allFinite() || !(best <= margin)) return;
+  convex_patch(first, first_pose, second, second_pose, witness.normal.normalized(), witness.point, best, margin,
+               patch_);
 }
 
 void CollisionDetector::collide_height_field(const Pair& pair, double margin) {

@@ -248,24 +248,31 @@ void convex_patch(const Shape& first, const Pose& first_pose, const Shape& secon
       if (gap <= margin) patch.add(incident.points[i] - 0.5 * side * gap * patch.normal, gap);
     }
   }
-  if (patch.count == 0 && distance <= margin) {
-    patch.add(point, patch.normal == normal ? distance : best);
-  }
+  // The deepest point must be there, also where a polygon stands for a disk.
+  const double deepest = patch.normal == normal ? distance : best;
+  double lowest = HUGE_VAL;
+  for (int i = 0; i < patch.count; ++i) lowest = std::min(lowest, patch.points[i].gap);
+  if (deepest <= margin && (patch.count == 0 || deepest < lowest - 1e-7)) patch.add(point, deepest);
 }
 
 void reduce_to_four(Patch& patch) {
   if (patch.count <= 4) return;
   const auto& points = patch.points;
+  // A point that hovers is worth less than one that touches: 1 mm of gap weighs as much as 10 cm of reach. On a sole
+  // that is not quite flat the points must be those it stands on.
+  constexpr double weight = 100.0;
+  double lowest = HUGE_VAL;
+  for (int i = 0; i < patch.count; ++i) lowest = std::min(lowest, points[i].gap);
   const auto farthest = [&](auto&& measure) {
     int best = 0;
     double value = -HUGE_VAL;
     for (int i = 0; i < patch.count; ++i) {
-      const double m = measure(points[i]);
+      const double m = measure(points[i]) - weight * (points[i].gap - lowest);
       if (m > value + 1e-12) value = m, best = i;
     }
     return best;
   };
-  const int a = farthest([](const Patch::Point& p) { return -p.gap; });
+  const int a = farthest([](const Patch::Point&) { return 0.0; });
   const int b = farthest([&](const Patch::Point& p) { return (p.position - points[a].position).norm(); });
   const Vector3d line = points[b].position - points[a].position;
   const Vector3d side = patch.normal.cross(line).normalized();

@@ -3,6 +3,8 @@
 #include <coal/shape/convex.h>
 #include <coal/shape/geometric_shapes.h>
 
+#include <Eigen/Eigenvalues>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -19,6 +21,18 @@ void require_positive(double value, const char* what, const char* name) {
   if (!(value > 0.0) || !std::isfinite(value)) {
     throw std::invalid_argument(std::string("shape '") + name + "': " + what + " is " + std::to_string(value) +
                                 ", it must be positive and finite");
+  }
+}
+
+// A flat or needle-like mesh has no inside: GJK's simplices degenerate on it.
+void require_solid(const std::vector<Vector3d>& vertices, const char* name) {
+  Vector3d mean = Vector3d::Zero();
+  for (const Vector3d& v : vertices) mean += v / static_cast<double>(vertices.size());
+  Eigen::Matrix3d spread = Eigen::Matrix3d::Zero();
+  for (const Vector3d& v : vertices) spread += (v - mean) * (v - mean).transpose();
+  const Vector3d eigenvalues = Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d>(spread).eigenvalues();
+  if (!(eigenvalues[0] > 1e-16 * eigenvalues[2])) {
+    throw std::invalid_argument(std::string("shape '") + name + "': the convex mesh is flat");
   }
 }
 
@@ -99,6 +113,7 @@ Shape make_shape(const coal::CollisionGeometry& geometry, const char* name) {
       for (const Vector3d& v : *shape.vertices) {
         if (!v.allFinite()) throw std::invalid_argument(std::string("shape '") + name + "': a vertex is not finite");
       }
+      require_solid(*shape.vertices, name);
       break;
     }
     case coal::GEOM_HALFSPACE:
@@ -111,10 +126,18 @@ Shape make_shape(const coal::CollisionGeometry& geometry, const char* name) {
         const auto& half = static_cast<const coal::Halfspace&>(geometry);
         shape.normal = half.n, shape.offset = half.d;
       }
+      if (!shape.normal.allFinite() || !std::isfinite(shape.offset)) {
+        throw std::invalid_argument(std::string("shape '") + name + "': the half-space is not finite");
+      }
       break;
     }
     case coal::HF_AABB:
-    case coal::HF_OBBRSS: shape.kind = Shape::Kind::height_field; break;
+    case coal::HF_OBBRSS:
+      shape.kind = Shape::Kind::height_field;
+      if (!geometry.aabb_local.min_.allFinite() || !geometry.aabb_local.max_.allFinite()) {
+        throw std::invalid_argument(std::string("shape '") + name + "': a height is not finite");
+      }
+      break;
     default:
       throw std::invalid_argument(std::string("shape '") + name +
                                   "': taut collides spheres, ellipsoids, capsules, cones, cylinders, boxes, convex "

@@ -91,7 +91,8 @@ void build_pairs(const urdf::Srdf& srdf, Scene& scene) {
   }
 }
 
-// Without an SRDF nobody has looked at the pairs: links that were drawn into each other would be blown apart.
+// Links that are drawn into each other, often by their hulls, would be blown apart. An SRDF should list them but may be
+// that of a sister robot.
 void drop_overlapping_pairs(Scene& scene) {
   pinocchio::Data data(scene.model);
   pinocchio::forwardKinematics(scene.model, data, Eigen::Ref<const VectorXd>(scene.q0));
@@ -109,7 +110,7 @@ void drop_overlapping_pairs(Scene& scene) {
   }
   for (const auto& pair : dropped) scene.geometry.removeCollisionPair(pair);
   if (!dropped.empty()) {
-    scene.warn("urdf: there is no SRDF, and " + std::to_string(dropped.size()) +
+    scene.warn("urdf: " + std::to_string(dropped.size()) +
                " pairs of shapes that overlap in q0 are not checked for contact");
   }
 }
@@ -165,7 +166,7 @@ Scene load_urdf(const std::string& path, const LoadOptions& options) {
   Scene scene;
   const xml::Element robot = xml::read(path);
   if (robot.tag != "robot") robot.own().fail("the root element of a URDF file is <robot>");
-  urdf::check_masses(robot);
+  urdf::check_links(robot);
   const std::string srdf_path = options.srdf.empty() ? urdf::find_srdf(path, robot.own().text("name")) : options.srdf;
   const urdf::Srdf srdf = srdf_path.empty() ? urdf::Srdf{} : urdf::read_srdf(srdf_path);
   const std::string text = urdf::resolve_meshes(path, options.package_dirs);
@@ -178,7 +179,7 @@ Scene load_urdf(const std::string& path, const LoadOptions& options) {
   }
   apply_srdf(srdf, scene);
   build_pairs(srdf, scene);
-  if (srdf_path.empty()) drop_overlapping_pairs(scene);
+  drop_overlapping_pairs(scene);
 
   io::override_friction(scene, options.friction);
   if (options.floor.value_or(false)) {

@@ -78,7 +78,14 @@ std::string resolve_meshes(const std::string& path, const std::vector<std::strin
   for (auto* link = document.RootElement()->FirstChildElement("link"); link; link = link->NextSiblingElement("link")) {
     for (auto* shape = link->FirstChildElement("collision"); shape; shape = shape->NextSiblingElement("collision")) {
       auto* geometry = shape->FirstChildElement("geometry");
-      auto* mesh = geometry ? geometry->FirstChildElement("mesh") : nullptr;
+      auto* what = geometry ? geometry->FirstChildElement() : nullptr;
+      static const std::set<std::string> known{"mesh", "box", "cylinder", "sphere", "capsule"};
+      if (!what || !known.contains(what->Name())) {
+        const char* name = link->Attribute("name");
+        throw std::invalid_argument(path + ": <collision> of link '" + (name ? name : "") + "' has " +
+                                    (what ? "the unknown geometry <" + std::string(what->Name()) + ">" : "no geometry"));
+      }
+      auto* mesh = geometry->FirstChildElement("mesh");
       if (!mesh) continue;
       const char* uri = mesh->Attribute("filename");
       const fs::path file = uri ? find_mesh(uri, folders) : fs::path();
@@ -96,9 +103,13 @@ std::string resolve_meshes(const std::string& path, const std::vector<std::strin
   return printer.CStr();
 }
 
-void check_masses(const Element& robot) {
-  std::set<std::string> moved;
+void check_links(const Element& robot) {
+  std::set<std::string> moved, links;
+  for (const Element* link : robot.all("link")) links.insert(link->own().required("name"));
   for (const JointLinks& joint : joint_links(robot)) {
+    for (const std::string& name : {joint.parent, joint.child}) {
+      if (!links.contains(name)) robot.own().fail("a joint names the link '" + name + "', which is not there");
+    }
     if (!joint.fixed) moved.insert(joint.child);
   }
   for (const Element* link : robot.all("link")) {

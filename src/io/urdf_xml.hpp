@@ -16,8 +16,9 @@ namespace taut::urdf {
 /// The file as text, its mesh paths made absolute. Throws std::invalid_argument for a mesh that is nowhere.
 std::string resolve_meshes(const std::string& path, const std::vector<std::string>& package_dirs);
 
-/// Throws std::invalid_argument for masses that are negative, or zero on a link that a joint moves.
-void check_masses(const xml::Element& robot);
+/// Throws std::invalid_argument for joints to links that are not there and for masses that are negative, or zero on a
+/// link that a joint moves.
+void check_links(const xml::Element& robot);
 
 /// True if the root link stands for the world, see `Root::automatic`.
 bool root_is_fixed(const xml::Element& robot);

@@ -13,6 +13,10 @@ std::string of_block(int i, const char* name, double value) {
   return std::string(name) + " of block " + std::to_string(i) + " is " + std::to_string(value);
 }
 
+std::string of_entry(const Problem& problem, int r, int c) {
+  return "G(" + std::to_string(r) + ", " + std::to_string(c) + ") is " + std::to_string(problem.G(r, c));
+}
+
 void validate_block(const Block& block, int i, int row) {
   if (block.start != row) {
     refuse("block " + std::to_string(i) + " starts at row " + std::to_string(block.start) + ", expected " +
@@ -48,8 +52,16 @@ void validate(const Problem& problem) {
       refuse("R[" + std::to_string(r) + "] is " + std::to_string(problem.R[r]));
     }
     for (int c = 0; c < rows; ++c) {
-      if (!std::isfinite(problem.G(r, c))) {
-        refuse("G(" + std::to_string(r) + ", " + std::to_string(c) + ") is " + std::to_string(problem.G(r, c)));
+      if (!std::isfinite(problem.G(r, c))) refuse(of_entry(problem, r, c));
+    }
+    if (problem.G(r, r) < 0.0) refuse(of_entry(problem, r, r) + ", negative");
+  }
+  // What rounding leaves of a product J M⁻¹ Jᵀ is far below this.
+  const double tolerance = 1e-9 * (rows > 0 ? problem.G.cwiseAbs().maxCoeff() : 0.0);
+  for (int c = 0; c < rows; ++c) {
+    for (int r = c + 1; r < rows; ++r) {
+      if (std::abs(problem.G(r, c) - problem.G(c, r)) > tolerance) {
+        refuse("G is not symmetric: " + of_entry(problem, r, c) + ", " + of_entry(problem, c, r));
       }
     }
   }

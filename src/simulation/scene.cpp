@@ -124,7 +124,9 @@ std::size_t add_shape(Scene& scene, pinocchio::JointIndex parent, const std::str
   }
   shape->computeLocalAABB();
   pinocchio::GeometryObject object(name, parent, placement, shape);
-  object.meshPath = "";
+  const auto& frames = scene.model.frames;  // Pinocchio's appendModel looks at the frame too
+  const auto frame = std::find_if(frames.begin(), frames.end(), [&](const auto& f) { return f.parentJoint == parent; });
+  object.parentFrame = static_cast<pinocchio::FrameIndex>(frame == frames.end() ? 0 : frame - frames.begin());
   const auto index = scene.geometry.addGeometryObject(object);
   scene.fit_arrays();
   scene.surfaces[index] = surface;
@@ -214,6 +216,17 @@ void validate(const Scene& scene) {
   }
   for (const auto& [names, mu] : scene.pair_friction) {
     if (!(mu >= 0.0) || !std::isfinite(mu)) fail("friction", names.first + "' with '" + names.second, mu);
+  }
+  if (scene.stiffness.size() != model.nv || scene.spring_reference.size() != model.nv) {
+    throw std::invalid_argument("scene: " + std::to_string(model.nv) + " degrees of freedom but " +
+                                std::to_string(scene.stiffness.size()) + " stiffnesses; call fit_arrays");
+  }
+  for (int joint = 1; joint < model.njoints; ++joint) {
+    const int k = model.idx_qs[joint];
+    if (model.nqs[joint] == 1 && !(model.lowerPositionLimit[k] <= model.upperPositionLimit[k])) {
+      fail("lower limit (above the upper one)", model.names[static_cast<std::size_t>(joint)],
+           model.lowerPositionLimit[k]);
+    }
   }
   for (int k = 0; k < model.nv; ++k) {
     if (!(model.armature[k] >= 0.0)) fail("armature", "dof " + std::to_string(k), model.armature[k]);

@@ -72,7 +72,7 @@ constexpr double kMargin = 0.02;
 
 bool same_contact(const Contact& a, const Contact& b, double side, double tolerance) {
   return (a.point - b.point).norm() < tolerance && std::abs(a.gap - b.gap) < tolerance &&
-         (a.frame.col(2) - side * b.frame.col(2)).norm() < 10.0 * tolerance;
+         (a.frame.col(2) - side * b.frame.col(2)).norm() < 100.0 * tolerance;
 }
 
 // Every contact of one list is in the other, with its normal turned by `side`.
@@ -112,7 +112,7 @@ double largest_separation(const Solid& first, const Solid& second, const Poses& 
   double best = -HUGE_VAL;
   for (int i = 0; i < 5; ++i) {
     auto [height, n] = starts[static_cast<std::size_t>(i)];
-    for (double step = 0.1; step > 1e-6;) {
+    for (double step = 0.1; step > 1e-4;) {
       const Matrix3d frame = contact_frame(n);
       bool better = false;
       for (int k = 0; k < 8 && !better; ++k) {
@@ -129,7 +129,7 @@ double largest_separation(const Solid& first, const Solid& second, const Poses& 
 }
 
 TEST(Pairs, TheDeepestGapIsTheSignedDistance) {
-  for_all_pairs(20, 2, [&](const Solid& first, const Solid& second, const Poses& poses, const std::string& label) {
+  for_all_pairs(16, 2, [&](const Solid& first, const Solid& second, const Poses& poses, const std::string& label) {
     Couple couple(first.geometry, second.geometry);
     const auto& contacts = couple.detect(poses.first, poses.second, kMargin);
     const double distance = coal_distance(first, second, poses);
@@ -154,7 +154,8 @@ TEST(Pairs, TheOrderOfTheShapesDoesNotMatter) {
     Couple forward(first.geometry, second.geometry), backward(first.geometry, second.geometry, 2, true);
     forward.detect(poses.first, poses.second, kMargin);
     backward.detect(poses.first, poses.second, kMargin);
-    // GJK stops at 1e-9 of the distance; on round shapes that leaves the point free by its square root.
+    // GJK stops at 1e-9 of the distance d; on round shapes that leaves the point free by its square root and the normal
+    // by √(2e-9 / d), a milliradian at 2 mm.
     EXPECT_TRUE(same_contacts(forward.contacts, backward.contacts, -1.0, 1e-5)) << label;
     for (const Contact& contact : forward.contacts) EXPECT_EQ(contact.joint_1, 1);
     for (const Contact& contact : backward.contacts) EXPECT_EQ(contact.joint_1, 2);

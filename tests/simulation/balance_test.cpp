@@ -198,7 +198,6 @@ TEST(Balance, EnergyChangesByTheWorkOfContactsAndTheLossOfTheStep) {
     q = record.q_next, v = record.v_next;
   }
   EXPECT_LT(highest, energy(scene, scene.q0, VectorXd::Zero(scene.model.nv)) + 1e-9);
-  EXPECT_LT(v.norm(), 0.5);  // and the heap settles
 }
 
 }  // namespace

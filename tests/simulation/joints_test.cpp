@@ -94,8 +94,7 @@ TEST(Joints, ALimitCarriesTheTorqueOfGravity) {
     EXPECT_NEAR(q[0], stop, 1e-9);
     EXPECT_NEAR(v[0], 0.0, 1e-9);
     ASSERT_EQ(sim.record().joint_rows.size(), 1u);
-    EXPECT_EQ(sim.joint_rows()[static_cast<std::size_t>(sim.record().joint_rows[0])].kind,
-              JointRow::Kind::upper_limit);
+    EXPECT_EQ(sim.joint_rows()[static_cast<std::size_t>(sim.record().joint_rows[0])].kind, JointRow::Kind::upper_limit);
     EXPECT_NEAR(sim.record().impulse[0] / dt, m * kGravity * l * std::cos(stop), 1e-6);
   }
 }

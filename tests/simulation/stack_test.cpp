@@ -35,9 +35,10 @@ TEST(Stack, FiveCubesStandForTwoSeconds) {
   const Scene scene = stack(std::vector<double>(5, 1.0));
   const Rollout end = run(scene, {}, 2000);
   EXPECT_LE(end.worst, 1e-6);
-  // Every step may err by the tolerance, 1e-6 m/s: over 2 s a drift of 2 µm.
+  // Every step may err by the tolerance, 1e-6 m/s, each cube relative to the one below and, 5 cm from its centre, by
+  // 20 times that in rad/s: over 2 s a drift of 10 µm at the top.
   EXPECT_LT((end.q - scene.q0).lpNorm<Eigen::Infinity>(), 1e-5);
-  EXPECT_LT(end.v.lpNorm<Eigen::Infinity>(), 1e-5);
+  EXPECT_LT(end.v.lpNorm<Eigen::Infinity>(), 1e-4);
 }
 
 TEST(Stack, AMeshPrismRestsOnTheFloorWithoutDrift) {
@@ -54,7 +55,8 @@ TEST(Stack, AStackOfCylindersStands) {
   add_floor(scene);
   for (int i = 0; i < 3; ++i) {
     const std::string name = "can" + std::to_string(i);
-    const auto joint = add_free_body(scene, name, Inertia::FromCylinder(0.4, 0.05, 0.12), at(0.0, 0.0, 0.06 + 0.12 * i));
+    const auto joint =
+        add_free_body(scene, name, Inertia::FromCylinder(0.4, 0.05, 0.12), at(0.0, 0.0, 0.06 + 0.12 * i));
     add_shape(scene, joint, name, std::make_shared<coal::Cylinder>(0.05, 0.12), SE3::Identity());
   }
   const Rollout end = run(scene, {}, 1000);

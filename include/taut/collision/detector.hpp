@@ -90,6 +90,9 @@ class CollisionDetector {
     Eigen::Vector3d point = Eigen::Vector3d::Zero();
     double distance = 0.0;
   };
+  static bool closed_form(const Shape& first, const Shape& second);
+  Witness run_closed_form(const Pair& pair, double margin);
+  void ask_from_apart(const Pair& pair, double depth, double margin, double& best, Witness& witness);
   Witness run_gjk(const Pair& pair, const Eigen::Vector3d& shift, double margin, CollisionMemory::Guess& guess);
   void collide_convex(const Pair& pair, double margin, CollisionMemory::Guess& guess);
   void collide_height_field(const Pair& pair, double margin);
@@ -105,7 +108,13 @@ class CollisionDetector {
   std::vector<Ball> body_balls_;   ///< the hulls, placed
   std::vector<CollisionMemory::Touch> touches_;
   Patch patch_;
-  coal::GJKSolver gjk_;
+  // Gaps enter the step as gap / dt: 1e-9 m is 1e-6 m/s at a millisecond, the solver's tolerance.
+  static constexpr double tolerance = 1e-9;
+  static constexpr int gjk_iterations = 256, epa_iterations = 64;
+  coal::details::MinkowskiDiff minkowski_;
+  coal::details::GJK gjk_{gjk_iterations, tolerance};
+  coal::details::EPA epa_{epa_iterations, tolerance};
+  coal::GJKSolver solver_;
   coal::CollisionRequest request_;
   coal::CollisionResult result_;
   int narrow_phase_calls_ = 0;

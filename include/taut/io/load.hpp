@@ -33,7 +33,7 @@ struct LoadOptions {
 Scene load(const std::string& path, const LoadOptions& options = {});
 
 /// Meshes become their convex hulls. Shapes of one joint and of neighbouring joints do not collide, nor do those that
-/// an SRDF disables; without an SRDF, pairs that overlap in q0 are dropped, with a warning.
+/// an SRDF disables; pairs that overlap in q0 are dropped, with a warning.
 ///
 /// q0 is the SRDF pose called standing, half_sitting or home, else its first one, else neutral. With a floor, a free
 /// root without a pose is put down on it, and a pose that penetrates it by more than 0.1 mm is lifted out.

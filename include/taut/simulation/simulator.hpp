@@ -21,7 +21,7 @@ struct SimulatorOptions {
   std::string solver = "auto";
   double tolerance = 1e-6;    ///< m/s, on the judge
   int max_iterations = 0;     ///< 0: the solver's own
-  Stabilization stabilization;
+  Stabilization stabilization{};
   bool warm_start = true;
   bool joint_limits = true;
   bool joint_friction = true;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import sys
 import sysconfig
 from collections.abc import Callable
@@ -85,6 +86,8 @@ def _maker(name: str) -> Callable[..., Scene]:
             warnings.simplefilter("ignore")  # known for these files, and in scene.warnings
             scene = load(file_of(name), floor=floor, friction=friction, root=file.root)
         if height is not None:
+            if not math.isfinite(height):
+                raise ValueError(f"height is {height}, it must be finite")
             if scene.model.nqs[1] != 7:
                 raise ValueError(f"height is {height}, but '{name}' does not float")
             scene.q0 = scene.q0 + height * np.eye(scene.model.nq)[2]
