@@ -43,7 +43,7 @@ def _dense(arrays: dict[str, np.ndarray]) -> np.ndarray:
         return arrays["G"].astype(float)
     rows = len(arrays["indptr"]) - 1
     if len(arrays["indices"]) and not 0 <= arrays["indices"].min() <= arrays["indices"].max() < rows:
-        raise ValueError(f"an index of G is outside 0 … {rows - 1}")
+        raise ValueError(f"indices of G are outside 0 … {rows - 1}")
     G = np.zeros((rows, rows))
     row_of = np.repeat(np.arange(rows), np.diff(arrays["indptr"]))
     np.add.at(G, (row_of, arrays["indices"]), arrays["data"])

@@ -298,33 +298,34 @@ CollisionDetector::Witness CollisionDetector::run_gjk(const Pair& pair, const Ve
   return witness;
 }
 
-// From a little apart along `away` the nearest features are those of the contact and GJK sees them clearly. For the
-// right direction asking again gives it back: a fixed point, and the direction that separates most.
-void CollisionDetector::ask_from_apart(const Pair& pair, double depth, double margin, double& best, Witness& witness) {
+// From a little apart along a direction the nearest features are those of the contact, and GJK sees them clearly. For the
+// right direction asking again gives it back: a fixed point, and a direction that separates most. Overlapping shapes can
+// have several; EPA's answer and the line of centres are the places to start from.
+void CollisionDetector::ask_from_apart(const Pair& pair, double margin, double& best, Witness& witness) {
   const Shape& first = shapes_[pair.leading];
   const Shape& second = shapes_[pair.other];
   const double apart = 1e-2 * std::min(first.radius, second.radius);
-  Vector3d away = witness.normal;
-  if (!(best > -apart - depth) || !away.allFinite()) {
-    away = (balls_[pair.leading].center - balls_[pair.other].center).normalized();
-    if (!away.allFinite()) away = Vector3d::UnitZ();
-  }
-  for (int attempt = 0; attempt < 8; ++attempt) {
-    CollisionMemory::Guess fresh;
-    fresh.ray = poses_[pair.leading].rotation.transpose() * away;
-    const Vector3d shift = -(apart + std::max(depth, -best > 0.0 && std::isfinite(best) ? -best : 0.0)) * away;
-    const Witness other = run_gjk(pair, shift, margin + 4.0 * shift.norm(), fresh);
-    if (!other.found || !other.normal.allFinite()) return;
-    const Vector3d n = other.normal.normalized();
-    const double s = separation(first, poses_[pair.leading], second, poses_[pair.other], n);
-    const double gained = s - best;
-    if (s > best) {
-      best = s;
-      witness.normal = n;
-      witness.point = other.point - 0.5 * shift;
+  const Vector3d centers = balls_[pair.leading].center - balls_[pair.other].center;
+  for (const Vector3d& start : {Vector3d(witness.normal), centers}) {
+    Vector3d away = start.normalized();
+    if (!away.allFinite()) continue;
+    double reached = separation(first, poses_[pair.leading], second, poses_[pair.other], away);
+    for (int attempt = 0; attempt < 10; ++attempt) {
+      CollisionMemory::Guess fresh;
+      fresh.ray = poses_[pair.leading].rotation.transpose() * away;
+      const Vector3d shift = -(apart + std::max(0.0, -reached)) * away;
+      const Witness other = run_gjk(pair, shift, margin + 4.0 * shift.norm(), fresh);
+      if (!other.found || !other.normal.allFinite()) break;
+      away = other.normal.normalized();
+      const double s = separation(first, poses_[pair.leading], second, poses_[pair.other], away);
+      if (s > best) {
+        best = s;
+        witness.normal = away;
+        witness.point = other.point - 0.5 * shift;
+      }
+      if (s - reached < 1e-10) break;
+      reached = s;
     }
-    if (gained < 1e-10) return;
-    away = n;
   }
 }
 
@@ -359,7 +360,7 @@ void CollisionDetector::collide_convex(const Pair& pair, double margin, Collisio
   if (!(best >= claimed - 1e-6)) best = best_face_normal(first, first_pose, second, second_pose, best, witness.normal);
   const bool curved = first.kind < Shape::Kind::box;  // the curved kinds come first, and so does their shape
   if (!(best >= claimed - 1e-6) || (curved && best < 0.0)) {
-    ask_from_apart(pair, witness.found ? std::max(0.0, -witness.distance) : 0.0, margin, best, witness);
+    ask_from_apart(pair, margin, best, witness);
   }
   if (!witness.normal.allFinite() || !(best <= margin)) return;
   convex_patch(first, first_pose, second, second_pose, witness.normal.normalized(), witness.point, best, margin,
@@ -375,14 +376,34 @@ void CollisionDetector::collide_height_field(const Pair& pair, double margin) {
   result_.clear();
   coal::collide(shapes_[pair.leading].geometry, to_coal(poses_[pair.leading]), shapes_[pair.other].geometry,
                 to_coal(poses_[pair.other]), request_, result_);
+  const Shape& shape = shapes_[pair.leading];
+  const Pose& pose = poses_[pair.leading];
+  const bool round = shape.kind <= Shape::Kind::capsule;
+  Shape plane{.kind = Shape::Kind::half_space};
+  bool level = true;  // all contacts lie in one plane
   for (std::size_t i = 0; i < result_.numContacts(); ++i) {
     const coal::Contact& contact = result_.getContact(i);
     // Coal's depth is −|distance| here; the witness points know the sign.
     const double gap = contact.normal.dot(contact.nearest_points[1] - contact.nearest_points[0]);
     if (!(gap <= margin) || !contact.normal.allFinite()) continue;
-    patch_.normal = -contact.normal;
-    patch_.add(contact.pos, gap);
+    const Vector3d n = -contact.normal;
+    const double offset = n.dot(contact.nearest_points[1]);
+    if (patch_.count == 0) plane.normal = n, plane.offset = offset;
+    level = level && (n - plane.normal).norm() < 1e-6 && std::abs(offset - plane.offset) < 1e-7;
+    patch_.normal = n;
+    // Coal's point may be anywhere on the cell; of a round shape the nearest one is known.
+    const Vector3d point = round ? Vector3d(pose * support(shape, pose.rotation.transpose() * -n) - 0.5 * gap * n)
+                                 : Vector3d(contact.pos);
+    patch_.add(point, gap);
   }
+  // A shape that stands whole on level cells meets a half-space: its corners, not points inside its face.
+  const Pose& field = poses_[pair.other];
+  const Vector3d center = field.rotation.transpose() * (balls_[pair.leading].center - field.translation);
+  const auto& box = shapes_[pair.other].geometry->aabb_local;
+  const double r = shape.radius;
+  const bool inside = (center.head<2>() - box.min_.head<2>()).minCoeff() > r &&
+                      (box.max_.head<2>() - center.head<2>()).minCoeff() > r;
+  if (patch_.count > 0 && level && inside && !round) half_space_patch(shape, pose, plane, Pose{}, margin, patch_);
 }
 
 void CollisionDetector::emit(int order, const Pair& pair, std::span<const CollisionMemory::Touch> before,

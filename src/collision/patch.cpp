@@ -258,9 +258,9 @@ void convex_patch(const Shape& first, const Pose& first_pose, const Shape& secon
 void reduce_to_four(Patch& patch) {
   if (patch.count <= 4) return;
   const auto& points = patch.points;
-  // A point that hovers is worth less than one that touches: 1 mm of gap weighs as much as 10 cm of reach. On a sole
+  // A point that hovers is worth less than one that touches: 0.1 mm of gap weighs as much as 10 cm of reach. On a sole
   // that is not quite flat the points must be those it stands on.
-  constexpr double weight = 100.0;
+  constexpr double weight = 1000.0;
   double lowest = HUGE_VAL;
   for (int i = 0; i < patch.count; ++i) lowest = std::min(lowest, points[i].gap);
   const auto farthest = [&](auto&& measure) {

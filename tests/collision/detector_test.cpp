@@ -80,7 +80,8 @@ TEST(Cull, MissesNoPairAlongASmoothMotion) {
       }
       ASSERT_EQ(deepest[p] < margin, deepest_fresh[p] < margin) << "pair " << p << " in step " << step;
       if (deepest[p] < margin) {
-        ASSERT_NEAR(deepest[p], deepest_fresh[p], 1e-6) << "pair " << p << " in step " << step;
+        // Deep overlaps of curved shapes are found by a fixed-point iteration, which ends at a share of the depth.
+        ASSERT_NEAR(deepest[p], deepest_fresh[p], 1e-6 + 1e-3 * std::max(0.0, -deepest[p])) << "pair " << p << " in step " << step;
       }
     }
   }

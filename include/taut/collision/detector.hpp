@@ -92,7 +92,7 @@ class CollisionDetector {
   };
   static bool closed_form(const Shape& first, const Shape& second);
   Witness run_closed_form(const Pair& pair, double margin);
-  void ask_from_apart(const Pair& pair, double depth, double margin, double& best, Witness& witness);
+  void ask_from_apart(const Pair& pair, double margin, double& best, Witness& witness);
   Witness run_gjk(const Pair& pair, const Eigen::Vector3d& shift, double margin, CollisionMemory::Guess& guess);
   void collide_convex(const Pair& pair, double margin, CollisionMemory::Guess& guess);
   void collide_height_field(const Pair& pair, double margin);
