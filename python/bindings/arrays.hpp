@@ -9,8 +9,8 @@
 
 namespace taut::python {
 
-/// Anything numpy turns into floats: an array of any type and layout, a list, a number. Its shape is checked where it is
-/// used, so that the error can name the argument.
+/// Anything numpy turns into floats: an array of any type and layout, a list, a number. Its shape is checked where it
+/// is used, so that the error can name the argument.
 struct ArrayLike {
   nanobind::object array;  ///< a C-contiguous float64 numpy array
 
@@ -64,7 +64,8 @@ struct type_caster<taut::python::ArrayLike> {
     try {
       value.array = module_::import_("numpy").attr("ascontiguousarray")(source, "float64");
       // ascontiguousarray makes a number a vector of one entry; keep what it was
-      if (cast<int>(module_::import_("numpy").attr("ndim")(source)) == 0) value.array = value.array.attr("reshape")(make_tuple());
+      if (cast<int>(module_::import_("numpy").attr("ndim")(source)) == 0)
+        value.array = value.array.attr("reshape")(make_tuple());
       return true;
     } catch (...) {
       return false;

@@ -4,8 +4,8 @@
 // module. Everything that knows of the two stands here. Pinocchio comes first: its headers configure Boost.
 #include <pinocchio/multibody.hpp>
 // (order matters)
-#include <boost/python.hpp>
 #include <nanobind/nanobind.h>
+#include <boost/python.hpp>
 
 #include <stdexcept>
 #include <string>

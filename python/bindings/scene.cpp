@@ -58,11 +58,16 @@ taut::FrictionRule rule_of(const std::string& name) {
 
 const char* name_of(taut::FrictionRule rule) {
   switch (rule) {
-    case taut::FrictionRule::maximum: return "maximum";
-    case taut::FrictionRule::minimum: return "minimum";
-    case taut::FrictionRule::average: return "average";
-    case taut::FrictionRule::geometric_mean: return "geometric_mean";
-    case taut::FrictionRule::product: return "product";
+    case taut::FrictionRule::maximum:
+      return "maximum";
+    case taut::FrictionRule::minimum:
+      return "minimum";
+    case taut::FrictionRule::average:
+      return "average";
+    case taut::FrictionRule::geometric_mean:
+      return "geometric_mean";
+    case taut::FrictionRule::product:
+      return "product";
   }
   return "?";
 }
@@ -93,8 +98,10 @@ std::size_t add_body(Scene& scene, const std::string& name, nb::handle shape, do
     if (given.rows() != 3 || given.cols() != 3) throw std::invalid_argument("inertia must be (3, 3)");
     const Vector3d principal = Eigen::SelfAdjointEigenSolver<Matrix3d>(given).eigenvalues();
     if (!given.isApprox(given.transpose(), 1e-9) || !(principal[0] > 0.0)) {
-      throw std::invalid_argument("inertia of '" + name + "' must be symmetric and positive definite; its lowest "
-                                  "eigenvalue is " + std::to_string(principal[0]));
+      throw std::invalid_argument("inertia of '" + name +
+                                  "' must be symmetric and positive definite; its lowest "
+                                  "eigenvalue is " +
+                                  std::to_string(principal[0]));
     }
     moment = given;
   } else {
@@ -110,7 +117,6 @@ std::size_t add_body(Scene& scene, const std::string& name, nb::handle shape, do
   return joint;
 }
 
-
 }  // namespace
 
 void bind_scene(nb::module_& m) {
@@ -119,7 +125,8 @@ void bind_scene(nb::module_& m) {
 
   nb::class_<taut::Actuator>(m, "Actuator", "A motor or a position servo on one degree of freedom.")
       .def_ro("name", &taut::Actuator::name)
-      .def_prop_ro("kind", [](const taut::Actuator& a) { return a.kind == taut::Actuator::Kind::motor ? "motor" : "position"; })
+      .def_prop_ro("kind",
+                   [](const taut::Actuator& a) { return a.kind == taut::Actuator::Kind::motor ? "motor" : "position"; })
       .def_ro("dof", &taut::Actuator::dof, "Index into v.")
       .def_rw("gear", &taut::Actuator::gear)
       .def_rw("kp", &taut::Actuator::kp)
@@ -131,111 +138,132 @@ void bind_scene(nb::module_& m) {
                     "A world: robots, free bodies, fixed shapes. Shared by any number of simulators.")
       .def(nb::init<>(), "An empty world with gravity.")
       .def("__copy__", [](const Scene& s) { return std::make_shared<Scene>(s); })
-      .def("copy", [](const Scene& s) { return std::make_shared<Scene>(s); }, "A scene of its own, equal to this one.")
-      .def_prop_ro("model",
-                   [](nb::handle self) { return taut::python::wrap_reference(nb::cast<Scene&>(self).model, self); },
-                   "pinocchio.Model, live: change a mass here and the next step feels it.")
-      .def_prop_ro("geometry",
-                   [](nb::handle self) { return taut::python::wrap_reference(nb::cast<Scene&>(self).geometry, self); },
-                   "pinocchio.GeometryModel, live.")
-      .def_prop_rw("q0", [](const Scene& s) { return s.q0; },
-                   [](Scene& s, const ArrayLike& q) { s.q0 = q.vector("q0", s.model.nq); }, "Where a run starts.")
-      .def_prop_ro("poses", [](const Scene& s) { return s.poses; }, "Named configurations of the file.")
-      .def_prop_ro("warnings", [](const Scene& s) { return s.warnings; },
-                   "What the file asks for and taut does not do.")
-      .def_prop_rw("stiffness", [](const Scene& s) { return s.stiffness; },
-                   [](Scene& s, const ArrayLike& k) { s.stiffness = k.vector("stiffness", s.model.nv); },
-                   "Joint springs, one per degree of freedom.")
-      .def_prop_rw("spring_reference", [](const Scene& s) { return s.spring_reference; },
-                   [](Scene& s, const ArrayLike& q) { s.spring_reference = q.vector("spring_reference", s.model.nv); },
-                   "Where the springs are at rest.")
+      .def(
+          "copy", [](const Scene& s) { return std::make_shared<Scene>(s); }, "A scene of its own, equal to this one.")
+      .def_prop_ro(
+          "model", [](nb::handle self) { return taut::python::wrap_reference(nb::cast<Scene&>(self).model, self); },
+          "pinocchio.Model, live: change a mass here and the next step feels it.")
+      .def_prop_ro(
+          "geometry",
+          [](nb::handle self) { return taut::python::wrap_reference(nb::cast<Scene&>(self).geometry, self); },
+          "pinocchio.GeometryModel, live.")
+      .def_prop_rw(
+          "q0", [](const Scene& s) { return s.q0; },
+          [](Scene& s, const ArrayLike& q) { s.q0 = q.vector("q0", s.model.nq); }, "Where a run starts.")
+      .def_prop_ro(
+          "poses", [](const Scene& s) { return s.poses; }, "Named configurations of the file.")
+      .def_prop_ro(
+          "warnings", [](const Scene& s) { return s.warnings; }, "What the file asks for and taut does not do.")
+      .def_prop_rw(
+          "stiffness", [](const Scene& s) { return s.stiffness; },
+          [](Scene& s, const ArrayLike& k) { s.stiffness = k.vector("stiffness", s.model.nv); },
+          "Joint springs, one per degree of freedom.")
+      .def_prop_rw(
+          "spring_reference", [](const Scene& s) { return s.spring_reference; },
+          [](Scene& s, const ArrayLike& q) { s.spring_reference = q.vector("spring_reference", s.model.nv); },
+          "Where the springs are at rest.")
       .def_prop_ro("actuators", [](Scene& s) { return s.actuators; })
-      .def_prop_rw("gravity", [](const Scene& s) { return Vector3d(s.model.gravity.linear()); },
-                   [](Scene& s, const ArrayLike& value) {
-                     const Vector3d g = value.vector("gravity", 3);
-                     if (!g.allFinite()) throw std::invalid_argument("gravity is not finite");
-                     s.model.gravity.linear() = g;
-                   })
-      .def_prop_rw("friction_rule", [](const Scene& s) { return name_of(s.friction_rule); },
-                   [](Scene& s, const std::string& name) { s.friction_rule = rule_of(name); },
-                   "How two coefficients become one: maximum, minimum, average, geometric_mean or product.")
-      .def("friction", [](const Scene& s, const std::string& shape) { return s.surfaces[shape_index(s, shape)].friction; },
-           "shape"_a, "Friction of a shape.")
-      .def("set_friction",
-           [](Scene& s, const std::string& shape, double mu) {
-             s.surfaces[shape_index(s, shape)].friction = checked_friction(mu);
-           },
-           "shape"_a, "mu"_a, "Set the friction of a shape; felt at the next step.")
-      .def("set_pair_friction",
-           [](Scene& s, const std::string& a, const std::string& b, double mu) {
-             shape_index(s, a), shape_index(s, b);
-             s.pair_friction[std::minmax(a, b)] = checked_friction(mu);
-           },
-           "shape_1"_a, "shape_2"_a, "mu"_a,
-           "Friction of one pair of shapes, instead of the rule; felt by simulators made afterwards.")
-      .def("pair_friction",
-           [](const Scene& s, const std::string& a, const std::string& b) {
-             return s.friction(shape_index(s, a), shape_index(s, b));
-           },
-           "shape_1"_a, "shape_2"_a, "Friction of the contact of two shapes.")
+      .def_prop_rw(
+          "gravity", [](const Scene& s) { return Vector3d(s.model.gravity.linear()); },
+          [](Scene& s, const ArrayLike& value) {
+            const Vector3d g = value.vector("gravity", 3);
+            if (!g.allFinite()) throw std::invalid_argument("gravity is not finite");
+            s.model.gravity.linear() = g;
+          })
+      .def_prop_rw(
+          "friction_rule", [](const Scene& s) { return name_of(s.friction_rule); },
+          [](Scene& s, const std::string& name) { s.friction_rule = rule_of(name); },
+          "How two coefficients become one: maximum, minimum, average, geometric_mean or product.")
+      .def(
+          "friction",
+          [](const Scene& s, const std::string& shape) { return s.surfaces[shape_index(s, shape)].friction; },
+          "shape"_a, "Friction of a shape.")
+      .def(
+          "set_friction",
+          [](Scene& s, const std::string& shape, double mu) {
+            s.surfaces[shape_index(s, shape)].friction = checked_friction(mu);
+          },
+          "shape"_a, "mu"_a, "Set the friction of a shape; felt at the next step.")
+      .def(
+          "set_pair_friction",
+          [](Scene& s, const std::string& a, const std::string& b, double mu) {
+            shape_index(s, a), shape_index(s, b);
+            s.pair_friction[std::minmax(a, b)] = checked_friction(mu);
+          },
+          "shape_1"_a, "shape_2"_a, "mu"_a,
+          "Friction of one pair of shapes, instead of the rule; felt by simulators made afterwards.")
+      .def(
+          "pair_friction",
+          [](const Scene& s, const std::string& a, const std::string& b) {
+            return s.friction(shape_index(s, a), shape_index(s, b));
+          },
+          "shape_1"_a, "shape_2"_a, "Friction of the contact of two shapes.")
       .def("add_body", &add_body, "name"_a, "shape"_a, "mass"_a = 1.0, "position"_a = origin, "quaternion"_a = upright,
            "friction"_a = taut::Surface{}.friction, "inertia"_a = nb::none(),
            "A free rigid body with one Coal shape. The inertia is the shape's, homogeneous, unless given (3, 3) about "
            "its origin. Returns the joint index.")
-      .def("add_shape",
-           [](Scene& s, const std::string& name, nb::handle shape, std::size_t joint, const ArrayLike& position,
-              const ArrayLike& quaternion, double friction) {
-             return taut::add_shape(s, joint, name, take_shape(shape, name), placement(position, quaternion),
-                                    surface_of(friction));
-           },
-           "name"_a, "shape"_a, "joint"_a = 0, "position"_a = origin, "quaternion"_a = upright,
-           "friction"_a = taut::Surface{}.friction,
-           "A Coal shape on a joint; joint 0 is the world. Returns its index in `geometry`.")
-      .def("add_floor", [](Scene& s, double height, double friction) { return taut::add_floor(s, height, surface_of(friction)); },
-           "height"_a = 0.0, "friction"_a = taut::Surface{}.friction, "A horizontal half-space.")
-      .def("add_robot",
-           [](Scene& s, const Scene& robot, const std::string& prefix, const ArrayLike& position,
-              const ArrayLike& quaternion) { taut::append(s, robot, prefix, placement(position, quaternion)); },
-           "robot"_a, "prefix"_a = "", "position"_a = origin, "quaternion"_a = upright,
-           "Another scene put into this one; its names get the prefix.")
-      .def("disable_pair",
-           [](Scene& s, const std::string& a, const std::string& b) {
-             const pinocchio::CollisionPair pair(shape_index(s, a), shape_index(s, b));
-             if (s.geometry.existCollisionPair(pair)) s.geometry.removeCollisionPair(pair);
-           },
-           "shape_1"_a, "shape_2"_a, "These two shapes pass through each other.")
-      .def("validate", [](const Scene& s) { taut::validate(s); },
-           "Raises ValueError naming the value if a mass, friction or gain makes no sense.")
+      .def(
+          "add_shape",
+          [](Scene& s, const std::string& name, nb::handle shape, std::size_t joint, const ArrayLike& position,
+             const ArrayLike& quaternion, double friction) {
+            return taut::add_shape(s, joint, name, take_shape(shape, name), placement(position, quaternion),
+                                   surface_of(friction));
+          },
+          "name"_a, "shape"_a, "joint"_a = 0, "position"_a = origin, "quaternion"_a = upright,
+          "friction"_a = taut::Surface{}.friction,
+          "A Coal shape on a joint; joint 0 is the world. Returns its index in `geometry`.")
+      .def(
+          "add_floor",
+          [](Scene& s, double height, double friction) { return taut::add_floor(s, height, surface_of(friction)); },
+          "height"_a = 0.0, "friction"_a = taut::Surface{}.friction, "A horizontal half-space.")
+      .def(
+          "add_robot",
+          [](Scene& s, const Scene& robot, const std::string& prefix, const ArrayLike& position,
+             const ArrayLike& quaternion) { taut::append(s, robot, prefix, placement(position, quaternion)); },
+          "robot"_a, "prefix"_a = "", "position"_a = origin, "quaternion"_a = upright,
+          "Another scene put into this one; its names get the prefix.")
+      .def(
+          "disable_pair",
+          [](Scene& s, const std::string& a, const std::string& b) {
+            const pinocchio::CollisionPair pair(shape_index(s, a), shape_index(s, b));
+            if (s.geometry.existCollisionPair(pair)) s.geometry.removeCollisionPair(pair);
+          },
+          "shape_1"_a, "shape_2"_a, "These two shapes pass through each other.")
+      .def(
+          "validate", [](const Scene& s) { taut::validate(s); },
+          "Raises ValueError naming the value if a mass, friction or gain makes no sense.")
       .def("__repr__", [](const Scene& s) {
         return "Scene(" + std::to_string(s.model.njoints - 1) + " joints, " + std::to_string(s.model.nv) + " dof, " +
                std::to_string(s.geometry.ngeoms) + " shapes, " + std::to_string(s.geometry.collisionPairs.size()) +
                " pairs)";
       });
 
-  m.def("_scene_of",
-        [](nb::handle model, nb::handle geometry, double friction) {
-          auto scene = std::make_shared<Scene>();
-          scene->model = taut::python::unwrap<pinocchio::Model>(model, "pinocchio.Model");
-          scene->geometry = taut::python::unwrap<pinocchio::GeometryModel>(geometry, "pinocchio.GeometryModel");
-          scene->q0.resize(0);
-          scene->fit_arrays(checked_friction(friction));
-          return scene;
-        },
-        "model"_a, "geometry"_a, "friction"_a);
+  m.def(
+      "_scene_of",
+      [](nb::handle model, nb::handle geometry, double friction) {
+        auto scene = std::make_shared<Scene>();
+        scene->model = taut::python::unwrap<pinocchio::Model>(model, "pinocchio.Model");
+        scene->geometry = taut::python::unwrap<pinocchio::GeometryModel>(geometry, "pinocchio.GeometryModel");
+        scene->q0.resize(0);
+        scene->fit_arrays(checked_friction(friction));
+        return scene;
+      },
+      "model"_a, "geometry"_a, "friction"_a);
 
-  m.def("_load",
-        [](const std::string& path, std::optional<bool> floor, const std::vector<std::string>& package_dirs,
-           std::optional<double> friction, const std::string& root, const std::string& srdf) {
-          taut::LoadOptions options{.floor = floor, .package_dirs = package_dirs, .friction = friction, .srdf = srdf};
-          if (root == "free") {
-            options.root = taut::Root::free;
-          } else if (root == "fixed") {
-            options.root = taut::Root::fixed;
-          } else if (root != "auto") {
-            throw std::invalid_argument("root is '" + root + "', it must be 'auto', 'free' or 'fixed'");
-          }
-          if (friction) checked_friction(*friction);
-          return std::make_shared<Scene>(taut::load(path, options));
-        },
-        "path"_a, "floor"_a, "package_dirs"_a, "friction"_a, "root"_a, "srdf"_a);
+  m.def(
+      "_load",
+      [](const std::string& path, std::optional<bool> floor, const std::vector<std::string>& package_dirs,
+         std::optional<double> friction, const std::string& root, const std::string& srdf) {
+        taut::LoadOptions options{.floor = floor, .package_dirs = package_dirs, .friction = friction, .srdf = srdf};
+        if (root == "free") {
+          options.root = taut::Root::free;
+        } else if (root == "fixed") {
+          options.root = taut::Root::fixed;
+        } else if (root != "auto") {
+          throw std::invalid_argument("root is '" + root + "', it must be 'auto', 'free' or 'fixed'");
+        }
+        if (friction) checked_friction(*friction);
+        return std::make_shared<Scene>(taut::load(path, options));
+      },
+      "path"_a, "floor"_a, "package_dirs"_a, "friction"_a, "root"_a, "srdf"_a);
 }

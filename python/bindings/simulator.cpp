@@ -69,8 +69,8 @@ StepResult step(Simulator& simulator, const ArrayLike& q_like, const ArrayLike& 
   return StepResult(simulator.step(q, v, tau, forces, control));
 }
 
-Trajectory rollout(Simulator& simulator, const ArrayLike& q_like, const ArrayLike& v_like, const OptionalArray& taus_like,
-                   std::optional<int> steps) {
+Trajectory rollout(Simulator& simulator, const ArrayLike& q_like, const ArrayLike& v_like,
+                   const OptionalArray& taus_like, std::optional<int> steps) {
   const auto& model = simulator.scene().model;
   const VectorXd q = q_like.vector("q", model.nq), v = v_like.vector("v", model.nv);
   std::optional<MatrixXd> taus;
@@ -141,8 +141,9 @@ void hold(Simulator& simulator, const ArrayLike& q_like, const ArrayLike& kp, co
 
 void bind_simulator(nb::module_& m) {
   nb::class_<taut::Contact>(m, "Contact", "A point where two shapes touch, or nearly do.")
-      .def_prop_ro("identity", [](const taut::Contact& c) { return std::pair(c.pair, c.slot); },
-                   "(pair, slot): the same from step to step as long as the contact lasts.")
+      .def_prop_ro(
+          "identity", [](const taut::Contact& c) { return std::pair(c.pair, c.slot); },
+          "(pair, slot): the same from step to step as long as the contact lasts.")
       .def_ro("pair", &taut::Contact::pair, "Index into scene.geometry.collisionPairs.")
       .def_ro("joint_1", &taut::Contact::joint_1, "The body the normal points to.")
       .def_ro("joint_2", &taut::Contact::joint_2)
@@ -179,34 +180,34 @@ void bind_simulator(nb::module_& m) {
   const taut::SimulatorOptions defaults;
   const taut::Stabilization stabilization;
   nb::class_<Simulator>(m, "Simulator", "Steps a scene, solving the unrelaxed contact problem each time.")
-      .def("__init__",
-           [](Simulator* self, std::shared_ptr<taut::Scene> scene, double dt, const std::string& solver,
-              double tolerance, std::optional<int> max_iterations, double margin, double limit_margin,
-              double correction, double correction_speed, bool warm_start, bool joint_limits, bool joint_friction,
-              bool profile) {
-             if (max_iterations && *max_iterations <= 0) {
-               throw std::invalid_argument("max_iterations is " + std::to_string(*max_iterations) +
-                                           ", it must be positive");
-             }
-             new (self) Simulator(std::move(scene),
-                                  {.dt = dt,
-                                   .solver = solver,
-                                   .tolerance = tolerance,
-                                   .max_iterations = max_iterations.value_or(0),
-                                   .stabilization = {margin, limit_margin, correction, correction_speed},
-                                   .warm_start = warm_start,
-                                   .joint_limits = joint_limits,
-                                   .joint_friction = joint_friction,
-                                   .profile = profile});
-           },
-           "scene"_a, "dt"_a = defaults.dt, "solver"_a = defaults.solver, "tolerance"_a = defaults.tolerance,
-           "max_iterations"_a = nb::none(), nb::kw_only(), "margin"_a = stabilization.margin,
-           "limit_margin"_a = stabilization.limit_margin, "correction"_a = stabilization.correction,
-           "correction_speed"_a = stabilization.correction_speed, "warm_start"_a = defaults.warm_start,
-           "joint_limits"_a = defaults.joint_limits, "joint_friction"_a = defaults.joint_friction,
-           "profile"_a = defaults.profile,
-           "dt in s, tolerance in m/s on the judge. margin: closer than this (m) a pair is a contact. correction: share "
-           "of a penetration corrected in a step, at most at correction_speed (m/s). profile fills `seconds`.")
+      .def(
+          "__init__",
+          [](Simulator* self, std::shared_ptr<taut::Scene> scene, double dt, const std::string& solver,
+             double tolerance, std::optional<int> max_iterations, double margin, double limit_margin, double correction,
+             double correction_speed, bool warm_start, bool joint_limits, bool joint_friction, bool profile) {
+            if (max_iterations && *max_iterations <= 0) {
+              throw std::invalid_argument("max_iterations is " + std::to_string(*max_iterations) +
+                                          ", it must be positive");
+            }
+            new (self)
+                Simulator(std::move(scene), {.dt = dt,
+                                             .solver = solver,
+                                             .tolerance = tolerance,
+                                             .max_iterations = max_iterations.value_or(0),
+                                             .stabilization = {margin, limit_margin, correction, correction_speed},
+                                             .warm_start = warm_start,
+                                             .joint_limits = joint_limits,
+                                             .joint_friction = joint_friction,
+                                             .profile = profile});
+          },
+          "scene"_a, "dt"_a = defaults.dt, "solver"_a = defaults.solver, "tolerance"_a = defaults.tolerance,
+          "max_iterations"_a = nb::none(), nb::kw_only(), "margin"_a = stabilization.margin,
+          "limit_margin"_a = stabilization.limit_margin, "correction"_a = stabilization.correction,
+          "correction_speed"_a = stabilization.correction_speed, "warm_start"_a = defaults.warm_start,
+          "joint_limits"_a = defaults.joint_limits, "joint_friction"_a = defaults.joint_friction,
+          "profile"_a = defaults.profile,
+          "dt in s, tolerance in m/s on the judge. margin: closer than this (m) a pair is a contact. correction: share "
+          "of a penetration corrected in a step, at most at correction_speed (m/s). profile fills `seconds`.")
       .def("step", &step, "q"_a, "v"_a, "tau"_a = nb::none(), "fext"_a = nb::none(), "control"_a = nb::none(),
            "One step. tau (nv,), fext (njoints, 6): (force, moment) in the joints' frames, control: one value per "
            "actuator of the scene.")
@@ -215,19 +216,23 @@ void bind_simulator(nb::module_& m) {
            "step is not finite the rest of the arrays is NaN.")
       .def("hold", &hold, "q"_a, "kp"_a, "kd"_a, "torque_limit"_a = nb::none(),
            "Hold revolute and prismatic joints at q by implicit PD: stable for any gains. Gains are numbers or (nv,).")
-      .def("release", [](Simulator& s) { s.servo().clear(); }, "End `hold`.")
+      .def(
+          "release", [](Simulator& s) { s.servo().clear(); }, "End `hold`.")
       .def("state", &Simulator::state, "The full state after the last step.")
       .def("restore", &Simulator::restore, "state"_a, "Go back to a state; then step from its q and v.")
       .def("reset", &Simulator::reset, "Forget contacts and impulses: the next step is a cold start.")
-      .def("problem", [](const Simulator& s) { return taut::OwnedProblem::copy(s.record().problem()); },
-           "The contact problem of the last step, a copy.")
-      .def_prop_ro("impulse",
-                   [](const Simulator& s) { return VectorXd(s.record().impulse.head(s.record().rows.rows())); },
-                   "All impulses of the last step, in the order of problem().")
-      .def_prop_ro("v_free", [](const Simulator& s) { return s.record().v_free; },
-                   "Velocity of the last step without constraint impulses.")
-      .def_prop_ro("seconds", [](const Simulator& s) { return s.record().seconds; },
-                   "Where the last step's time went, if profile: dynamics, collision, delassus, solver, integration.")
+      .def(
+          "problem", [](const Simulator& s) { return taut::OwnedProblem::copy(s.record().problem()); },
+          "The contact problem of the last step, a copy.")
+      .def_prop_ro(
+          "impulse", [](const Simulator& s) { return VectorXd(s.record().impulse.head(s.record().rows.rows())); },
+          "All impulses of the last step, in the order of problem().")
+      .def_prop_ro(
+          "v_free", [](const Simulator& s) { return s.record().v_free; },
+          "Velocity of the last step without constraint impulses.")
+      .def_prop_ro(
+          "seconds", [](const Simulator& s) { return s.record().seconds; },
+          "Where the last step's time went, if profile: dynamics, collision, delassus, solver, integration.")
       .def_prop_ro("scene", [](const Simulator& s) { return std::const_pointer_cast<taut::Scene>(s.shared_scene()); })
       .def_prop_ro("dt", [](const Simulator& s) { return s.options().dt; })
       .def_prop_ro("tolerance", [](const Simulator& s) { return s.options().tolerance; })

@@ -190,7 +190,9 @@ bool CollisionDetector::culled(const Pair& pair, const CollisionMemory::Guess& g
   if ((first.vertices && first.vertices->size() > cheap) || (second.vertices && second.vertices->size() > cheap)) {
     return false;
   }
-  const Vector3d n = (poses_[pair.leading].rotation * guess.ray).normalized();
+  // Pairs with a closed form leave no direction behind; the line of centres is a good one for them.
+  const Vector3d n = closed_form(first, second) ? Vector3d((a.center - b.center).normalized())
+                                                : Vector3d((poses_[pair.leading].rotation * guess.ray).normalized());
   const Vector3d near_1 = poses_[pair.leading] * support(first, poses_[pair.leading].rotation.transpose() * -n);
   const Vector3d near_2 = poses_[pair.other] * support(second, poses_[pair.other].rotation.transpose() * n);
   return n.dot(near_1 - near_2) > margin;
@@ -231,8 +233,12 @@ void CollisionDetector::collide(const Pair& pair, double margin, CollisionMemory
       half_space_patch(shapes_[pair.leading], poses_[pair.leading], shapes_[pair.other], poses_[pair.other], margin,
                        patch_);
       break;
-    case Pair::Method::convex: collide_convex(pair, margin, guess); break;
-    case Pair::Method::height_field: collide_height_field(pair, margin); break;
+    case Pair::Method::convex:
+      collide_convex(pair, margin, guess);
+      break;
+    case Pair::Method::height_field:
+      collide_height_field(pair, margin);
+      break;
   }
 }
 
@@ -298,9 +304,9 @@ CollisionDetector::Witness CollisionDetector::run_gjk(const Pair& pair, const Ve
   return witness;
 }
 
-// From a little apart along a direction the nearest features are those of the contact, and GJK sees them clearly. For the
-// right direction asking again gives it back: a fixed point, and a direction that separates most. Overlapping shapes can
-// have several; EPA's answer and the line of centres are the places to start from.
+// From a little apart along a direction the nearest features are those of the contact, and GJK sees them clearly. For
+// the right direction asking again gives it back: a fixed point, and a direction that separates most. Overlapping
+// shapes can have several; EPA's answer and the line of centres are the places to start from.
 void CollisionDetector::ask_from_apart(const Pair& pair, double margin, double& best, Witness& witness) {
   const Shape& first = shapes_[pair.leading];
   const Shape& second = shapes_[pair.other];
@@ -392,8 +398,8 @@ void CollisionDetector::collide_height_field(const Pair& pair, double margin) {
     level = level && (n - plane.normal).norm() < 1e-6 && std::abs(offset - plane.offset) < 1e-7;
     patch_.normal = n;
     // Coal's point may be anywhere on the cell; of a round shape the nearest one is known.
-    const Vector3d point = round ? Vector3d(pose * support(shape, pose.rotation.transpose() * -n) - 0.5 * gap * n)
-                                 : Vector3d(contact.pos);
+    const Vector3d point =
+        round ? Vector3d(pose * support(shape, pose.rotation.transpose() * -n) - 0.5 * gap * n) : Vector3d(contact.pos);
     patch_.add(point, gap);
   }
   // A shape that stands whole on level cells meets a half-space: its corners, not points inside its face.
@@ -401,8 +407,8 @@ void CollisionDetector::collide_height_field(const Pair& pair, double margin) {
   const Vector3d center = field.rotation.transpose() * (balls_[pair.leading].center - field.translation);
   const auto& box = shapes_[pair.other].geometry->aabb_local;
   const double r = shape.radius;
-  const bool inside = (center.head<2>() - box.min_.head<2>()).minCoeff() > r &&
-                      (box.max_.head<2>() - center.head<2>()).minCoeff() > r;
+  const bool inside =
+      (center.head<2>() - box.min_.head<2>()).minCoeff() > r && (box.max_.head<2>() - center.head<2>()).minCoeff() > r;
   if (patch_.count > 0 && level && inside && !round) half_space_patch(shape, pose, plane, Pose{}, margin, patch_);
 }
 

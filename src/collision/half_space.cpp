@@ -38,8 +38,12 @@ void half_space_patch(const Shape& shape, const Pose& pose, const Shape& half_sp
   const double r = shape.size.x(), h = shape.size.z();
 
   switch (shape.kind) {
-    case Shape::Kind::sphere: touch(pose.translation - r * n); break;
-    case Shape::Kind::ellipsoid: touch(pose * support(shape, -n_local)); break;
+    case Shape::Kind::sphere:
+      touch(pose.translation - r * n);
+      break;
+    case Shape::Kind::ellipsoid:
+      touch(pose * support(shape, -n_local));
+      break;
     case Shape::Kind::capsule: {
       const Vector3d axis = h * pose.rotation.col(2);
       touch(pose.translation + axis - r * n);
@@ -77,7 +81,8 @@ void half_space_patch(const Shape& shape, const Pose& pose, const Shape& half_sp
       break;
     }
     case Shape::Kind::half_space:
-    case Shape::Kind::height_field: break;
+    case Shape::Kind::height_field:
+      break;
   }
 }
 

@@ -140,9 +140,14 @@ Feature facing(const Shape& shape, const Pose& pose, const Vector3d& direction) 
       }
       break;
     }
-    case Shape::Kind::box: add_box_face(feature, shape, pose, d); break;
-    case Shape::Kind::convex: add_mesh_face(feature, shape, pose, d); break;
-    default: feature.add(pose * support(shape, d));
+    case Shape::Kind::box:
+      add_box_face(feature, shape, pose, d);
+      break;
+    case Shape::Kind::convex:
+      add_mesh_face(feature, shape, pose, d);
+      break;
+    default:
+      feature.add(pose * support(shape, d));
   }
   return feature;
 }

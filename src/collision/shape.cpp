@@ -46,12 +46,22 @@ void set_round(Shape& shape, const Round& round, const char* name) {
 // The ball around the local bounding box's centre: exact for all but meshes, where the vertices tell.
 void set_ball(Shape& shape) {
   switch (shape.kind) {
-    case Shape::Kind::sphere: shape.radius = shape.size.x(); break;
-    case Shape::Kind::ellipsoid: shape.radius = shape.size.maxCoeff(); break;
-    case Shape::Kind::capsule: shape.radius = shape.size.x() + shape.size.z(); break;
+    case Shape::Kind::sphere:
+      shape.radius = shape.size.x();
+      break;
+    case Shape::Kind::ellipsoid:
+      shape.radius = shape.size.maxCoeff();
+      break;
+    case Shape::Kind::capsule:
+      shape.radius = shape.size.x() + shape.size.z();
+      break;
     case Shape::Kind::cone:
-    case Shape::Kind::cylinder: shape.radius = std::hypot(shape.size.x(), shape.size.z()); break;
-    case Shape::Kind::box: shape.radius = shape.size.norm(); break;
+    case Shape::Kind::cylinder:
+      shape.radius = std::hypot(shape.size.x(), shape.size.z());
+      break;
+    case Shape::Kind::box:
+      shape.radius = shape.size.norm();
+      break;
     case Shape::Kind::convex: {
       Vector3d low = shape.vertices->front(), high = low;
       for (const Vector3d& v : *shape.vertices) low = low.cwiseMin(v), high = high.cwiseMax(v);
@@ -59,7 +69,9 @@ void set_ball(Shape& shape) {
       for (const Vector3d& v : *shape.vertices) shape.radius = std::max(shape.radius, (v - shape.center).norm());
       break;
     }
-    case Shape::Kind::half_space: shape.radius = std::numeric_limits<double>::infinity(); break;
+    case Shape::Kind::half_space:
+      shape.radius = std::numeric_limits<double>::infinity();
+      break;
     case Shape::Kind::height_field:
       shape.center = shape.geometry->aabb_local.center();
       shape.radius = (shape.geometry->aabb_local.max_ - shape.center).norm();
@@ -155,7 +167,8 @@ Shape make_shape(const coal::CollisionGeometry& geometry, const char* name) {
 
 Vector3d support(const Shape& shape, const Vector3d& d) {
   switch (shape.kind) {
-    case Shape::Kind::sphere: return shape.size.x() * d.normalized();
+    case Shape::Kind::sphere:
+      return shape.size.x() * d.normalized();
     case Shape::Kind::ellipsoid: {
       const Vector3d scaled = shape.size.cwiseProduct(d);
       return shape.size.cwiseProduct(scaled) / std::max(scaled.norm(), 1e-300);
@@ -166,8 +179,8 @@ Vector3d support(const Shape& shape, const Vector3d& d) {
     case Shape::Kind::cylinder: {
       const double radial = d.head<2>().norm();
       Vector3d point(0.0, 0.0, std::copysign(shape.size.z(), d.z()));
-      const Eigen::Vector2d rim = radial > 0.0 ? Eigen::Vector2d(shape.size.x() / radial * d.head<2>())
-                                               : Eigen::Vector2d(shape.size.x(), 0.0);
+      const Eigen::Vector2d rim =
+          radial > 0.0 ? Eigen::Vector2d(shape.size.x() / radial * d.head<2>()) : Eigen::Vector2d(shape.size.x(), 0.0);
       if (shape.kind == Shape::Kind::cone) {  // apex at +half length, base rim at −half length
         const bool apex = d.z() * shape.size.z() > rim.dot(d.head<2>()) - d.z() * shape.size.z();
         point.z() = apex ? shape.size.z() : -shape.size.z();
@@ -190,7 +203,8 @@ Vector3d support(const Shape& shape, const Vector3d& d) {
       return vertices[best];
     }
     case Shape::Kind::half_space:
-    case Shape::Kind::height_field: break;
+    case Shape::Kind::height_field:
+      break;
   }
   return shape.center;
 }

@@ -21,7 +21,8 @@ std::vector<JointRow> joint_rows(const pinocchio::Model& model) {
     const int dof = model.idx_vs[joint], q_index = model.idx_qs[joint];
     if (model.nqs[joint] == 1 && model.nvs[joint] == 1) {
       // Pinocchio's stand-in for "no limit" is the largest double.
-      if (model.lowerPositionLimit[q_index] > -1e30) found.push_back({JointRow::Kind::lower_limit, joint, dof, q_index});
+      if (model.lowerPositionLimit[q_index] > -1e30)
+        found.push_back({JointRow::Kind::lower_limit, joint, dof, q_index});
       if (model.upperPositionLimit[q_index] < 1e30) found.push_back({JointRow::Kind::upper_limit, joint, dof, q_index});
     }
     for (int k = 0; k < model.nvs[joint]; ++k) {

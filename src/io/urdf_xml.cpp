@@ -82,8 +82,9 @@ std::string resolve_meshes(const std::string& path, const std::vector<std::strin
       static const std::set<std::string> known{"mesh", "box", "cylinder", "sphere", "capsule"};
       if (!what || !known.contains(what->Name())) {
         const char* name = link->Attribute("name");
-        throw std::invalid_argument(path + ": <collision> of link '" + (name ? name : "") + "' has " +
-                                    (what ? "the unknown geometry <" + std::string(what->Name()) + ">" : "no geometry"));
+        throw std::invalid_argument(
+            path + ": <collision> of link '" + (name ? name : "") + "' has " +
+            (what ? "the unknown geometry <" + std::string(what->Name()) + ">" : "no geometry"));
       }
       auto* mesh = geometry->FirstChildElement("mesh");
       if (!mesh) continue;

@@ -46,11 +46,16 @@ void check_name(const Scene& scene, const std::string& name) {
 
 double combine(FrictionRule rule, double mu_1, double mu_2) {
   switch (rule) {
-    case FrictionRule::maximum: return std::max(mu_1, mu_2);
-    case FrictionRule::minimum: return std::min(mu_1, mu_2);
-    case FrictionRule::average: return 0.5 * (mu_1 + mu_2);
-    case FrictionRule::geometric_mean: return std::sqrt(mu_1 * mu_2);
-    case FrictionRule::product: return mu_1 * mu_2;
+    case FrictionRule::maximum:
+      return std::max(mu_1, mu_2);
+    case FrictionRule::minimum:
+      return std::min(mu_1, mu_2);
+    case FrictionRule::average:
+      return 0.5 * (mu_1 + mu_2);
+    case FrictionRule::geometric_mean:
+      return std::sqrt(mu_1 * mu_2);
+    case FrictionRule::product:
+      return mu_1 * mu_2;
   }
   throw std::invalid_argument("scene: unknown friction rule");
 }
@@ -65,8 +70,8 @@ double Scene::combined_friction(std::size_t shape_1, std::size_t shape_2) const 
 }
 
 double Scene::friction(std::size_t shape_1, std::size_t shape_2) const {
-  const auto found = pair_friction.find(
-      std::minmax(geometry.geometryObjects[shape_1].name, geometry.geometryObjects[shape_2].name));
+  const auto found =
+      pair_friction.find(std::minmax(geometry.geometryObjects[shape_1].name, geometry.geometryObjects[shape_2].name));
   return found != pair_friction.end() ? found->second : combined_friction(shape_1, shape_2);
 }
 
@@ -137,7 +142,8 @@ std::size_t add_shape(Scene& scene, pinocchio::JointIndex parent, const std::str
 void append(Scene& scene, const Scene& robot, const std::string& prefix, const pinocchio::SE3& placement) {
   Scene added = robot;
   for (std::size_t j = 1; j < added.model.names.size(); ++j) added.model.names[j] = prefix + added.model.names[j];
-  for (std::size_t f = 1; f < added.model.frames.size(); ++f) added.model.frames[f].name = prefix + added.model.frames[f].name;
+  for (std::size_t f = 1; f < added.model.frames.size(); ++f)
+    added.model.frames[f].name = prefix + added.model.frames[f].name;
   for (auto& object : added.geometry.geometryObjects) object.name = prefix + object.name;
   for (std::size_t j = 1; j < added.model.names.size(); ++j) {
     if (scene.model.existJointName(added.model.names[j])) {

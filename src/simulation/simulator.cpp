@@ -318,8 +318,8 @@ const Record& Simulator::step(const ConstVectorRef& q, const ConstVectorRef& v, 
     const auto timed = watch(Phase::solver);
     guess_impulses();
     const int n = record_.rows.rows();
-    record_.report = n == 0 ? SolveReport{}
-                            : solver_.solve(record_.problem(), record_.impulse.head(n), record_.velocity.head(n));
+    record_.report =
+        n == 0 ? SolveReport{} : solver_.solve(record_.problem(), record_.impulse.head(n), record_.velocity.head(n));
     remember_impulses();
   }
   {

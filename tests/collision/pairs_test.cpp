@@ -29,8 +29,8 @@ Poses random_poses(const Solid& first, const Solid& second, double gap, bool ali
   };
   poses.first = SE3(turn(), random_vector(rng, 1.0));
   poses.second.rotation() = turn();
-  const Vector3d n = aligned ? Vector3d(0.2 * random_direction(rng) + Vector3d::UnitZ()).normalized()
-                             : random_direction(rng);
+  const Vector3d n =
+      aligned ? Vector3d(0.2 * random_direction(rng) + Vector3d::UnitZ()).normalized() : random_direction(rng);
   poses.second.translation() = poses.first.translation();
   const double s = separation(first, poses.first, second, poses.second, n);  // ≤ 0: how far to move it away
   poses.second.translation() -= (gap - s) * n;
@@ -205,8 +205,8 @@ TEST(HalfSpace, HoldsEveryShapeByItsLowestPoint) {
       const Vector3d n = plane.rotation().col(2);
       const double offset = 0.1, gap = gap_of(rng);
       SE3 place(random_rotation(rng), plane.translation() + random_vector(rng, 0.5));
-      const double lowest = n.dot(place.translation() - plane.translation()) - offset -
-                            solid.height(place.rotation().transpose() * -n);
+      const double lowest =
+          n.dot(place.translation() - plane.translation()) - offset - solid.height(place.rotation().transpose() * -n);
       place.translation() += (gap - lowest) * n;
       const auto half = std::make_shared<coal::Halfspace>(Vector3d::UnitZ(), offset);
       Couple forward(solid.geometry, half, 0), backward(solid.geometry, half, 0, true);

@@ -99,8 +99,8 @@ TEST(Patch, EqualBoxesFaceToFaceTouchWithFourCorners) {
 
 TEST(Patch, AStandingCylinderTouchesWithFourPointsOfItsRim) {
   for (const double gap : {0.0, -1e-4, 5e-4}) {
-    on_both_grounds(std::make_shared<coal::Cylinder>(0.05, 0.2), at({0.1, 0.2, 0.1 + gap}, Vector3d::UnitZ(), 0.4), 1e-3,
-                    [&](const std::vector<Contact>& contacts) {
+    on_both_grounds(std::make_shared<coal::Cylinder>(0.05, 0.2), at({0.1, 0.2, 0.1 + gap}, Vector3d::UnitZ(), 0.4),
+                    1e-3, [&](const std::vector<Contact>& contacts) {
                       ASSERT_EQ(contacts.size(), 4u);
                       Eigen::Vector2d sum(0.0, 0.0);
                       for (const Contact& contact : contacts) {
@@ -206,9 +206,8 @@ TEST(HeightField, ABallOnAFlatOneMeetsItsPlane) {
         Couple couple(std::make_shared<coal::Sphere>(0.1), field, 0, swapped);
         const auto& contacts = couple.detect(at(place.x(), place.y(), 0.4 + gap), SE3::Identity(), 1e-3);
         ASSERT_FALSE(contacts.empty()) << gap;
-        const Contact& deepest =
-            *std::min_element(contacts.begin(), contacts.end(),
-                              [](const Contact& a, const Contact& b) { return a.gap < b.gap; });
+        const Contact& deepest = *std::min_element(contacts.begin(), contacts.end(),
+                                                   [](const Contact& a, const Contact& b) { return a.gap < b.gap; });
         EXPECT_NEAR(deepest.gap, gap, 1e-6);
         EXPECT_LT((deepest.frame.col(2) - Vector3d::UnitZ()).norm(), 1e-3);
         EXPECT_LT((deepest.point - Vector3d(place.x(), place.y(), 0.3 + 0.5 * gap)).norm(), 1e-3);

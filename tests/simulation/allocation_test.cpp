@@ -64,9 +64,12 @@ TEST(StepAllocation, TumblingShapesOfEveryKindAllocateNothing) {
   Scene scene;
   add_floor(scene);
   const std::vector<std::shared_ptr<coal::CollisionGeometry>> shapes{
-      std::make_shared<coal::Sphere>(0.06),         std::make_shared<coal::Capsule>(0.04, 0.1),
-      std::make_shared<coal::Cylinder>(0.05, 0.1),  box(0.1, 0.08, 0.12),
-      std::make_shared<coal::Ellipsoid>(0.05, 0.06, 0.08), prism(6, 0.06, 0.05)};
+      std::make_shared<coal::Sphere>(0.06),
+      std::make_shared<coal::Capsule>(0.04, 0.1),
+      std::make_shared<coal::Cylinder>(0.05, 0.1),
+      box(0.1, 0.08, 0.12),
+      std::make_shared<coal::Ellipsoid>(0.05, 0.06, 0.08),
+      prism(6, 0.06, 0.05)};
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const std::string name = "body" + std::to_string(i);
     const SE3 place(random_rotation(rng), Vector3d(0.0, 0.0, 0.15 * static_cast<double>(i) + 0.1));

@@ -64,10 +64,10 @@ class CollisionDetector {
     double radius = 0.0;
   };
   struct Pair {
-    int index;                 ///< in the geometry model
-    int leading, other;        ///< shapes in the order collision runs; the same whichever comes first in the model
-    int joint_1, joint_2;      ///< bodies of the contact; the world is never first
-    bool normal_to_leading;    ///< whether n points to the leading shape's body
+    int index;               ///< in the geometry model
+    int leading, other;      ///< shapes in the order collision runs; the same whichever comes first in the model
+    int joint_1, joint_2;    ///< bodies of the contact; the world is never first
+    bool normal_to_leading;  ///< whether n points to the leading shape's body
     enum class Method : std::uint8_t { half_space, convex, height_field } method;
   };
 
@@ -104,8 +104,8 @@ class CollisionDetector {
   std::vector<Ball> balls_;
   std::vector<Pair> pairs_;
   std::vector<Group> groups_;
-  std::vector<Hull> hulls_;        ///< one per joint
-  std::vector<Ball> body_balls_;   ///< the hulls, placed
+  std::vector<Hull> hulls_;       ///< one per joint
+  std::vector<Ball> body_balls_;  ///< the hulls, placed
   std::vector<CollisionMemory::Touch> touches_;
   Patch patch_;
   // Gaps enter the step as gap / dt: 1e-9 m is 1e-6 m/s at a millisecond, the solver's tolerance.

@@ -13,9 +13,9 @@ struct Shape {
 
   Kind kind = Kind::sphere;
   const coal::CollisionGeometry* geometry = nullptr;
-  Eigen::Vector3d size = Eigen::Vector3d::Zero();    ///< box: half sides; ellipsoid: radii; else (radius, ·, half length)
+  Eigen::Vector3d size = Eigen::Vector3d::Zero();  ///< box: half sides; ellipsoid: radii; else (radius, ·, half length)
   const std::vector<Eigen::Vector3d>* vertices = nullptr;  ///< convex
-  Eigen::Vector3d normal = Eigen::Vector3d::UnitZ();  ///< half-space {x : normal·x ≤ offset}
+  Eigen::Vector3d normal = Eigen::Vector3d::UnitZ();       ///< half-space {x : normal·x ≤ offset}
   double offset = 0.0;
   Eigen::Vector3d center = Eigen::Vector3d::Zero();  ///< bounding ball, in the shape's frame
   double radius = 0.0;                               ///< infinite for a half-space

@@ -40,7 +40,9 @@ class Dynamics {
   void apply_transpose(const Rows& rows, const ConstVectorRef& lambda, VectorRef torque) const;
 
   /// Degrees of freedom between the root and a joint, root first.
-  std::span<const int> chain(int joint) const { return {dofs_.data() + first_[joint], dofs_.data() + first_[joint + 1]}; }
+  std::span<const int> chain(int joint) const {
+    return {dofs_.data() + first_[joint], dofs_.data() + first_[joint + 1]};
+  }
 
   /// How many of them two joints share.
   int common(int joint_1, int joint_2) const { return common_[static_cast<std::size_t>(joint_1) * joints_ + joint_2]; }

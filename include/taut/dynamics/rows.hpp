@@ -42,7 +42,9 @@ class Rows {
   /// First arm of constraint `block`; the one past its last is `first_arm(block + 1)`.
   int first_arm(int block) const { return first_arm_[block]; }
 
-  ConstMap jacobian(const Arm& arm) const { return {jacobian_.data() + arm.offset, blocks_[arm.block].size, arm.depth}; }
+  ConstMap jacobian(const Arm& arm) const {
+    return {jacobian_.data() + arm.offset, blocks_[arm.block].size, arm.depth};
+  }
   /// Scratch of the same shape: `Dynamics` puts D^{-1/2} U⁻¹ Jᵀ here, transposed.
   Map half(const Arm& arm) { return {half_.data() + arm.offset, blocks_[arm.block].size, arm.depth}; }
   const double* half(int arm) const { return half_.data() + arms_[arm].offset; }

@@ -29,9 +29,9 @@ struct Actuator {
   enum class Kind { motor, position };
   std::string name;
   Kind kind = Kind::motor;
-  int dof = 0;            ///< index into v
-  double gear = 1.0;      ///< torque = gear · force
-  double kp = 0.0;        ///< position: force = kp (control − gear · q) − kv · gear · v
+  int dof = 0;        ///< index into v
+  double gear = 1.0;  ///< torque = gear · force
+  double kp = 0.0;    ///< position: force = kp (control − gear · q) − kv · gear · v
   double kv = 0.0;
   std::pair<double, double> control_range{-HUGE_VAL, HUGE_VAL};
   std::pair<double, double> force_range{-HUGE_VAL, HUGE_VAL};
@@ -54,9 +54,9 @@ struct Scene {
   Eigen::VectorXd spring_reference;  ///< per dof, where the spring is at rest
   std::vector<Actuator> actuators;
 
-  Eigen::VectorXd q0;                             ///< where a run starts
-  std::map<std::string, Eigen::VectorXd> poses;   ///< keyframes, SRDF group states
-  std::vector<std::string> warnings;              ///< what a file asked for and taut does not do, each once
+  Eigen::VectorXd q0;                            ///< where a run starts
+  std::map<std::string, Eigen::VectorXd> poses;  ///< keyframes, SRDF group states
+  std::vector<std::string> warnings;             ///< what a file asked for and taut does not do, each once
 
   Scene();
 

@@ -19,13 +19,13 @@ namespace taut {
 struct SimulatorOptions {
   double dt = 1e-3;
   std::string solver = "auto";
-  double tolerance = 1e-6;    ///< m/s, on the judge
-  int max_iterations = 0;     ///< 0: the solver's own
+  double tolerance = 1e-6;  ///< m/s, on the judge
+  int max_iterations = 0;   ///< 0: the solver's own
   Stabilization stabilization{};
   bool warm_start = true;
   bool joint_limits = true;
   bool joint_friction = true;
-  bool profile = false;       ///< fill `Record::seconds`
+  bool profile = false;  ///< fill `Record::seconds`
 };
 
 /// Where the time of a step went.
@@ -34,14 +34,14 @@ inline constexpr int phase_count = 5;
 
 /// Everything about the last step, for users and for derivatives. Read only.
 struct Record {
-  Eigen::VectorXd q, v, tau;        ///< where it started; tau includes external forces, motors and saturated servos
-  Eigen::VectorXd v_free;           ///< velocity without constraint impulses, in the axes of q
-  Eigen::VectorXd v_plus;           ///< velocity with them, in the axes of q: what constraints hold
-  Eigen::VectorXd q_next, v_next;   ///< where it ended: v_next is v_plus in the axes of q_next
-  std::vector<Contact> contacts;    ///< the first blocks of the problem, in this order
-  std::vector<int> joint_rows;      ///< the blocks after them: indices into `Simulator::joint_rows()`
+  Eigen::VectorXd q, v, tau;       ///< where it started; tau includes external forces, motors and saturated servos
+  Eigen::VectorXd v_free;          ///< velocity without constraint impulses, in the axes of q
+  Eigen::VectorXd v_plus;          ///< velocity with them, in the axes of q: what constraints hold
+  Eigen::VectorXd q_next, v_next;  ///< where it ended: v_next is v_plus in the axes of q_next
+  std::vector<Contact> contacts;   ///< the first blocks of the problem, in this order
+  std::vector<int> joint_rows;     ///< the blocks after them: indices into `Simulator::joint_rows()`
   Rows rows;
-  Eigen::MatrixXd G;                ///< at least rows() × rows(): see `problem()`
+  Eigen::MatrixXd G;                     ///< at least rows() × rows(): see `problem()`
   Eigen::VectorXd g, impulse, velocity;  ///< at least rows() long
   SolveReport report;
   std::array<double, phase_count> seconds{};
@@ -59,9 +59,9 @@ struct State {
     int order, slot;
     Eigen::Vector3d world;
   };
-  std::vector<Impulse> contact_impulses;   ///< sorted by `Contact::order`
-  Eigen::VectorXd joint_impulses;          ///< one per candidate row
-  double penalty = 0.0;                    ///< the solver's, see `Solver::penalty`
+  std::vector<Impulse> contact_impulses;  ///< sorted by `Contact::order`
+  Eigen::VectorXd joint_impulses;         ///< one per candidate row
+  double penalty = 0.0;                   ///< the solver's, see `Solver::penalty`
 };
 
 /// Steps a scene. Many simulators may share one scene, each on its own thread; masses, surfaces and gravity of the
@@ -123,12 +123,12 @@ class Simulator {
   Dynamics dynamics_;
   std::vector<JointRow> joint_rows_;
   FreeJoints free_joints_;
-  std::vector<int> dof_to_q_;   ///< where a single-dof joint's coordinate stands in q; −1 for others
+  std::vector<int> dof_to_q_;  ///< where a single-dof joint's coordinate stands in q; −1 for others
   struct UnitPart {
     int start, size, joint;
   };
   std::vector<UnitPart> unit_parts_;  ///< quaternions (4) and (cos, sin) couples (2) of q
-  std::vector<double> pair_mu_;  ///< friction given for a pair by name; negative: by rule
+  std::vector<double> pair_mu_;       ///< friction given for a pair by name; negative: by rule
   Solver solver_;
   Servo servo_;
 
