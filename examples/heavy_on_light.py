@@ -39,7 +39,8 @@ curves = {
     "MuJoCo, solref 0.002": with_mujoco('solref="0.002 1"'),
 }
 for name, sunk in curves.items():
-    print(f"{name:21s} the heavy cube sinks {1e3 * np.abs(sunk).max():12.6f} mm at worst, {1e3 * abs(sunk[-1]):12.6f} mm after 2 s")
+    worst, last = 1e3 * np.abs(sunk).max(), 1e3 * abs(sunk[-1])
+    print(f"{name:21s} the heavy cube sinks {worst:12.6f} mm at worst, {last:12.6f} mm after 2 s")
 
 if len(sys.argv) > 1:
     import matplotlib.pyplot as plt
