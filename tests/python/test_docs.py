@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SKIPPED = {".venv", "build", ".git", ".pytest_cache", "node_modules", ".mirror", ".library"}
+SKIPPED = {".venv", "build", ".git", ".pytest_cache", "node_modules"}
 DOCUMENTS = sorted(path for path in ROOT.rglob("*.md") if not SKIPPED.intersection(path.relative_to(ROOT).parts[:-1]))
 
 
