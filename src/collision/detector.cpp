@@ -193,9 +193,7 @@ bool CollisionDetector::culled(const Pair& pair, const CollisionMemory::Guess& g
   // Pairs with a closed form leave no direction behind; the line of centres is a good one for them.
   const Vector3d n = closed_form(first, second) ? Vector3d((a.center - b.center).normalized())
                                                 : Vector3d((poses_[pair.leading].rotation * guess.ray).normalized());
-  const Vector3d near_1 = poses_[pair.leading] * support(first, poses_[pair.leading].rotation.transpose() * -n);
-  const Vector3d near_2 = poses_[pair.other] * support(second, poses_[pair.other].rotation.transpose() * n);
-  return n.dot(near_1 - near_2) > margin;
+  return separation(first, poses_[pair.leading], second, poses_[pair.other], n) > margin;
 }
 
 void CollisionDetector::detect(const pinocchio::GeometryModel& geometry, const std::vector<pinocchio::SE3>& oMi,

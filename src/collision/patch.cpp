@@ -156,9 +156,9 @@ Feature facing(const Shape& shape, const Pose& pose, const Vector3d& direction) 
 
 double separation(const Shape& first, const Pose& first_pose, const Shape& second, const Pose& second_pose,
                   const Vector3d& n) {
-  const Vector3d a = first_pose * support(first, first_pose.rotation.transpose() * -n);
-  const Vector3d b = second_pose * support(second, second_pose.rotation.transpose() * n);
-  return n.dot(a - b);
+  return n.dot(first_pose.translation - second_pose.translation) -
+         support_height(first, first_pose.rotation.transpose() * -n) -
+         support_height(second, second_pose.rotation.transpose() * n);
 }
 
 namespace {

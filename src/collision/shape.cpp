@@ -209,4 +209,21 @@ Vector3d support(const Shape& shape, const Vector3d& d) {
   return shape.center;
 }
 
+double support_height(const Shape& shape, const Vector3d& d) {
+  switch (shape.kind) {
+    case Shape::Kind::sphere:
+      return shape.size.x();
+    case Shape::Kind::ellipsoid:
+      return shape.size.cwiseProduct(d).norm();
+    case Shape::Kind::capsule:
+      return shape.size.x() + shape.size.z() * std::abs(d.z());
+    case Shape::Kind::cylinder:
+      return shape.size.x() * d.head<2>().norm() + shape.size.z() * std::abs(d.z());
+    case Shape::Kind::box:
+      return shape.size.dot(d.cwiseAbs());
+    default:
+      return d.dot(support(shape, d));
+  }
+}
+
 }  // namespace taut

@@ -29,4 +29,7 @@ Shape make_shape(const coal::CollisionGeometry& geometry, const char* name);
 /// height fields.
 Eigen::Vector3d support(const Shape& shape, const Eigen::Vector3d& d);
 
+/// How far the shape reaches along the unit vector d from its origin: d · support(d), without the point.
+double support_height(const Shape& shape, const Eigen::Vector3d& d);
+
 }  // namespace taut
