@@ -1,0 +1,211 @@
+// The part of CollisionDetector that looks at one pair: closed forms, GJK and EPA with their answers checked, height
+// fields.
+#include <coal/collision.h>
+#include <coal/collision_func_matrix.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "taut/collision/detector.hpp"
+
+namespace taut {
+
+namespace {
+
+using Eigen::Vector3d;
+
+const coal::CollisionFunctionMatrix& coal_functions() {
+  static const coal::CollisionFunctionMatrix functions;
+  return functions;
+}
+
+coal::Transform3s to_coal(const Pose& pose) { return {pose.rotation, pose.translation}; }
+
+}  // namespace
+
+void CollisionDetector::collide(const Pair& pair, double margin, CollisionMemory::Guess& guess) {
+  switch (pair.method) {
+    case Pair::Method::half_space:
+      half_space_patch(shapes_[pair.leading], poses_[pair.leading], shapes_[pair.other], poses_[pair.other], margin,
+                       patch_);
+      break;
+    case Pair::Method::convex:
+      collide_convex(pair, margin, guess);
+      break;
+    case Pair::Method::height_field:
+      collide_height_field(pair, margin);
+      break;
+  }
+}
+
+// Coal has closed forms for these; `gjk_` is left alone then.
+bool CollisionDetector::closed_form(const Shape& first, const Shape& second) {
+  using Kind = Shape::Kind;
+  if (first.kind == Kind::capsule) return second.kind == Kind::capsule;
+  return first.kind == Kind::sphere && (second.kind == Kind::sphere || second.kind == Kind::capsule ||
+                                        second.kind == Kind::cylinder || second.kind == Kind::box);
+}
+
+CollisionDetector::Witness CollisionDetector::run_closed_form(const Pair& pair, double margin) {
+  const Shape& first = shapes_[pair.leading];
+  const Shape& second = shapes_[pair.other];
+  request_.num_max_contacts = 1;
+  request_.security_margin = margin;
+  request_.distance_upper_bound = margin;
+  result_.clear();
+  const auto function =
+      coal_functions().collision_matrix[first.geometry->getNodeType()][second.geometry->getNodeType()];
+  function(first.geometry, to_coal(poses_[pair.leading]), second.geometry, to_coal(poses_[pair.other]), &solver_,
+           request_, result_);
+  if (!result_.isCollision()) return {};
+  const coal::Contact& contact = result_.getContact(0);
+  return {.found = true, .normal = -contact.normal, .point = contact.pos, .distance = contact.penetration_depth};
+}
+
+// GJK and EPA themselves, not Coal's wrapper around them: that one allocates at every call, for the messages of
+// assertions that are compiled out.
+CollisionDetector::Witness CollisionDetector::run_gjk(const Pair& pair, const Vector3d& shift, double margin,
+                                                      CollisionMemory::Guess& guess) {
+  using Status = coal::details::GJK::Status;
+  const Pose& pose = poses_[pair.leading];
+  Pose shifted = poses_[pair.other];
+  shifted.translation += shift;
+  minkowski_.set(static_cast<const coal::ShapeBase*>(shapes_[pair.leading].geometry),
+                 static_cast<const coal::ShapeBase*>(shapes_[pair.other].geometry), to_coal(pose), to_coal(shifted));
+  gjk_.setDistanceEarlyBreak(margin);
+  const Vector3d start = guess.ray;
+  const Status status = gjk_.evaluate(minkowski_, start, guess.support);
+  guess.support = gjk_.support_hint;
+  // A ray of zero length (overlap) is no direction to start from.
+  if (gjk_.ray.squaredNorm() > 1e-20 && gjk_.ray.allFinite()) guess.ray = gjk_.ray.normalized();
+
+  Witness witness;
+  Vector3d point_1, point_2, normal;
+  if (status == Status::NoCollisionEarlyStopped || status == Status::DidNotRun) {
+    return witness;
+  } else if (status == Status::Collision) {
+    epa_.reset(epa_iterations, tolerance);
+    epa_.evaluate(gjk_, -start);
+    if (epa_.status == coal::details::EPA::FallBack || epa_.status == coal::details::EPA::DidNotRun) return witness;
+    epa_.getWitnessPointsAndNormal(minkowski_, point_1, point_2, normal);
+    witness.distance = std::min(0.0, -epa_.depth);
+    guess.ray = -epa_.normal;
+  } else {
+    gjk_.getWitnessPointsAndNormal(minkowski_, point_1, point_2, normal);
+    witness.distance = gjk_.distance;
+  }
+  witness.found = witness.distance <= margin;
+  witness.normal = -(pose.rotation * normal);
+  witness.point = pose * (0.5 * (point_1 + point_2));
+  return witness;
+}
+
+// From a little apart along a direction the nearest features are those of the contact, and GJK sees them clearly. For
+// the right direction asking again gives it back: a fixed point, and a direction that separates most. Overlapping
+// shapes can have several; EPA's answer and the line of centres are the places to start from.
+void CollisionDetector::ask_from_apart(const Pair& pair, double margin, double& best, Witness& witness) {
+  const Shape& first = shapes_[pair.leading];
+  const Shape& second = shapes_[pair.other];
+  const double apart = 1e-2 * std::min(first.radius, second.radius);
+  const Vector3d centers = balls_[pair.leading].center - balls_[pair.other].center;
+  for (const Vector3d& start : {Vector3d(witness.normal), centers}) {
+    Vector3d away = start.normalized();
+    if (!away.allFinite()) continue;
+    double reached = separation(first, poses_[pair.leading], second, poses_[pair.other], away);
+    for (int attempt = 0; attempt < 10; ++attempt) {
+      CollisionMemory::Guess fresh;
+      fresh.ray = poses_[pair.leading].rotation.transpose() * away;
+      const Vector3d shift = -(apart + std::max(0.0, -reached)) * away;
+      const Witness other = run_gjk(pair, shift, margin + 4.0 * shift.norm(), fresh);
+      if (!other.found || !other.normal.allFinite()) break;
+      away = other.normal.normalized();
+      const double s = separation(first, poses_[pair.leading], second, poses_[pair.other], away);
+      if (s > best) {
+        best = s;
+        witness.normal = away;
+        witness.point = other.point - 0.5 * shift;
+      }
+      if (s - reached < 1e-10) break;
+      reached = s;
+    }
+  }
+}
+
+void CollisionDetector::collide_convex(const Pair& pair, double margin, CollisionMemory::Guess& guess) {
+  const Shape& first = shapes_[pair.leading];
+  const Shape& second = shapes_[pair.other];
+  const Pose& first_pose = poses_[pair.leading];
+  const Pose& second_pose = poses_[pair.other];
+  if (closed_form(first, second)) {
+    const Witness witness = run_closed_form(pair, margin);
+    if (witness.found && witness.normal.allFinite()) {
+      convex_patch(first, first_pose, second, second_pose, witness.normal, witness.point, witness.distance, margin,
+                   patch_);
+    }
+    return;
+  }
+  const auto measured = [&](const Vector3d& n) {
+    return n.allFinite() ? separation(first, first_pose, second, second_pose, n.normalized()) : -HUGE_VAL;
+  };
+  Witness witness = run_gjk(pair, Vector3d::Zero(), margin, guess);
+  if (!witness.found) {
+    witness.normal = first_pose.rotation * guess.ray;  // what GJK says separates them
+    witness.point = 0.5 * (balls_[pair.leading].center + balls_[pair.other].center);
+  }
+  double best = measured(witness.normal);
+  if (!witness.found && best > margin) return;
+
+  // The answer must be consistent: the normal separates the shapes by the distance it comes with, or, without a
+  // contact, by more than the margin. GJK and EPA fail that once in a hundred times when polyhedra just touch
+  // (docs/decisions/collision.md), and EPA is slow to converge on curved shapes.
+  const double claimed = witness.found ? witness.distance : margin;
+  if (!(best >= claimed - 1e-6)) best = best_face_normal(first, first_pose, second, second_pose, best, witness.normal);
+  const bool curved = first.kind < Shape::Kind::box;  // the curved kinds come first, and so does their shape
+  if (!(best >= claimed - 1e-6) || (curved && best < 0.0)) {
+    ask_from_apart(pair, margin, best, witness);
+  }
+  if (!witness.normal.allFinite() || !(best <= margin)) return;
+  convex_patch(first, first_pose, second, second_pose, witness.normal.normalized(), witness.point, best, margin,
+               patch_);
+}
+
+void CollisionDetector::collide_height_field(const Pair& pair, double margin) {
+  request_.num_max_contacts = Patch::capacity;
+  request_.security_margin = margin;
+  request_.distance_upper_bound = margin;
+  request_.cached_gjk_guess = Vector3d::UnitX();
+  request_.cached_support_func_guess.setZero();
+  result_.clear();
+  coal::collide(shapes_[pair.leading].geometry, to_coal(poses_[pair.leading]), shapes_[pair.other].geometry,
+                to_coal(poses_[pair.other]), request_, result_);
+  const Shape& shape = shapes_[pair.leading];
+  const Pose& pose = poses_[pair.leading];
+  const bool round = shape.kind <= Shape::Kind::capsule;
+  Shape plane{.kind = Shape::Kind::half_space};
+  bool level = true;  // all contacts lie in one plane
+  for (std::size_t i = 0; i < result_.numContacts(); ++i) {
+    const coal::Contact& contact = result_.getContact(i);
+    // Coal's depth is −|distance| here; the witness points know the sign.
+    const double gap = contact.normal.dot(contact.nearest_points[1] - contact.nearest_points[0]);
+    if (!(gap <= margin) || !contact.normal.allFinite()) continue;
+    const Vector3d n = -contact.normal;
+    const double offset = n.dot(contact.nearest_points[1]);
+    if (patch_.count == 0) plane.normal = n, plane.offset = offset;
+    level = level && (n - plane.normal).norm() < 1e-6 && std::abs(offset - plane.offset) < 1e-7;
+    patch_.normal = n;
+    // Coal's point may be anywhere on the cell; of a round shape the nearest one is known.
+    const Vector3d point =
+        round ? Vector3d(pose * support(shape, pose.rotation.transpose() * -n) - 0.5 * gap * n) : Vector3d(contact.pos);
+    patch_.add(point, gap);
+  }
+  // A shape that stands whole on level cells meets a half-space: its corners, not points inside its face.
+  const Pose& field = poses_[pair.other];
+  const Vector3d center = field.rotation.transpose() * (balls_[pair.leading].center - field.translation);
+  const auto& box = shapes_[pair.other].geometry->aabb_local;
+  const double r = shape.radius;
+  const bool inside =
+      (center.head<2>() - box.min_.head<2>()).minCoeff() > r && (box.max_.head<2>() - center.head<2>()).minCoeff() > r;
+  if (patch_.count > 0 && level && inside && !round) half_space_patch(shape, pose, plane, Pose{}, margin, patch_);
+}
+
+}  // namespace taut
