@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 namespace taut {
@@ -329,9 +330,13 @@ const Record& Simulator::step(const ConstVectorRef& q, const ConstVectorRef& v, 
     if (record_.rows.rows() > 0) dynamics_.solve(model, work_);
     record_.v_plus = record_.v_free + work_;
     work_ = options_.dt * record_.v_plus;
-    pinocchio::integrate(model, ConstVectorRef(record_.q), ConstVectorRef(work_), VectorRef(record_.q_next));
     record_.v_next = record_.v_plus;
-    free_joints_.advance(record_.q, options_.dt, record_.q_next, record_.v_next);
+    if (std::isfinite(work_.squaredNorm())) {
+      pinocchio::integrate(model, ConstVectorRef(record_.q), ConstVectorRef(work_), VectorRef(record_.q_next));
+      free_joints_.advance(record_.q, options_.dt, record_.q_next, record_.v_next);
+    } else {  // Pinocchio's exponentials are for numbers
+      record_.q_next.setConstant(std::numeric_limits<double>::quiet_NaN());
+    }
   }
   if (!record_.q_next.allFinite() || !record_.v_next.allFinite()) record_.report.status = Status::not_finite;
   return record_;
