@@ -1,31 +1,10 @@
 #pragma once
 
-#include <Eigen/Core>
-#include <cstdint>
 #include <span>
 
+#include "taut/problem/block_matrix.hpp"
+
 namespace taut {
-
-/// The set a block of impulses lives in. Every block obeys  set ∋ λ ⊥ c + Γ(c) ∈ dual set  (docs/theory.md, "Sets").
-enum class SetKind : std::uint8_t {
-  free,      ///< bilateral: λ ∈ Rⁿ, c = 0
-  positive,  ///< a joint limit: λ ≥ 0, c ≥ 0, λ c = 0
-  interval,  ///< dry joint friction: λ ∈ [−b, b], sliding (c ≠ 0) only at the bound that opposes it
-  cone,      ///< frictional contact (t1, t2, n): Signorini and Coulomb
-};
-
-/// One constraint: rows [start, start + size) of the problem.
-struct Block {
-  SetKind kind = SetKind::cone;
-  int start = 0;
-  int size = 3;        ///< cone 3, positive and interval 1, free any
-  double mu = 0.0;     ///< cone: coefficient of friction, ≥ 0
-  double bound = 0.0;  ///< interval: b ≥ 0, an impulse
-};
-
-using ConstMatrixRef = Eigen::Ref<const Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
-using ConstVectorRef = Eigen::Ref<const Eigen::VectorXd>;
-using VectorRef = Eigen::Ref<Eigen::VectorXd>;
 
 /// A contact problem as plain data: find λ such that every block obeys its set, with
 ///
@@ -33,13 +12,27 @@ using VectorRef = Eigen::Ref<Eigen::VectorXd>;
 ///
 /// A view: whoever makes it owns the memory. λ is an impulse (N s), c and g are velocities (m/s).
 struct Problem {
-  ConstMatrixRef G;               ///< Delassus matrix J M⁻¹ Jᵀ, symmetric, positive semi-definite
+  BlockMatrix G;                  ///< Delassus matrix J M⁻¹ Jᵀ, symmetric, positive semi-definite
   ConstVectorRef g;               ///< free velocity of the rows, bias included
   ConstVectorRef R;               ///< compliance of each row, ≥ 0
   std::span<const Block> blocks;  ///< in row order, without gaps
 
   int rows() const { return static_cast<int>(g.size()); }
   int size() const { return static_cast<int>(blocks.size()); }
+
+  /// Columns of G of block i.
+  Panel panel(int i) const { return G.panel(i, blocks[i]); }
+  /// G_ii of block i.
+  Tile diagonal(int i) const { return G.diagonal(i, blocks[i]); }
 };
+
+/// c = (G + R) λ + g.
+void velocity_of(const Problem& problem, const ConstVectorRef& lambda, VectorRef velocity);
+
+/// y += (G + R) x.
+void multiply_add(const Problem& problem, const double* x, double* y);
+
+/// y += (G + R) x where only block i of x, given as its `size` values, is not zero.
+void multiply_add_block(const Problem& problem, int i, const double* x_i, double* y);
 
 }  // namespace taut

@@ -30,9 +30,11 @@ inline void project(const Problem& problem, VectorRef lambda) {
 
 /// 1/ρ of a block: the mean diagonal entry of (G + R)_ii, which turns an impulse into a velocity. One where the block
 /// moves nothing, so that dividing by it stays harmless.
-inline double mean_diagonal(const Problem& problem, const Block& block) {
+inline double mean_diagonal(const Problem& problem, int i) {
+  const Block& block = problem.blocks[i];
+  const Tile G = problem.diagonal(i);
   double trace = 0.0;
-  for (int r = block.start; r < block.start + block.size; ++r) trace += problem.G(r, r) + problem.R[r];
+  for (int r = 0; r < block.size; ++r) trace += G(r, r) + problem.R[block.start + r];
   return trace > 0.0 ? trace / block.size : 1.0;
 }
 
