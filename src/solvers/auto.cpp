@@ -7,6 +7,8 @@
 namespace taut {
 namespace {
 
+constexpr int kRobotRows = 72;
+
 // One solve: what its stages share.
 class Course {
  public:
@@ -34,7 +36,7 @@ class Course {
     while (taken < count) {
       ++taken;
       // A sweep that moves less than this has little left to find; the judge decides.
-      if (sweep(problem_, workspace_.pgs, 1.0, lambda_, velocity_) <= 0.1 * options_.tolerance) break;
+      if (sweep(problem_, workspace_.sweeps, 1.0, lambda_, velocity_, PgsRule{}) <= 0.1 * options_.tolerance) break;
     }
     note({.iterations = taken, .residuals = residuals(problem_, lambda_, velocity_)});
   }
@@ -43,11 +45,11 @@ class Course {
   // least ten, the fewest that make the modes of a cold start worth a factorization; more than a few hundred at once
   // would be patience with a method that has stopped getting anywhere.
   int sweeps_per_newton() {
-    prepare_sweeps(problem_, workspace_.pgs);
+    prepare_sweeps(problem_, workspace_.sweeps);
     const double rows = problem_.rows();
-    double moved = workspace_.pgs.runs.empty() ? rows * problem_.size() : 0.0;
-    for (const auto& run : workspace_.pgs.runs) moved += run.size;
-    const double sweep_flops = 6.0 * moved + 30.0 * problem_.size(), newton_flops = 2.0 / 3.0 * rows * rows * rows;
+    const double entries =
+        problem_.G.is_sparse() ? static_cast<double>(problem_.G.sparse().values().size()) : rows * rows;
+    const double sweep_flops = 2.0 * entries + 30.0 * problem_.size(), newton_flops = 2.0 / 3.0 * rows * rows * rows;
     return static_cast<int>(std::clamp(newton_flops / sweep_flops, 10.0, 300.0));
   }
 
@@ -90,7 +92,7 @@ class Course {
 
 void AutoWorkspace::reserve(int rows) {
   newton.reserve(rows);
-  pgs.reserve(rows);
+  sweeps.reserve(rows);
   admm.reserve(rows);
   if (best.size() < static_cast<std::size_t>(rows)) best.resize(rows);
 }
@@ -110,7 +112,7 @@ SolveReport Auto::solve(const Problem& problem, AutoWorkspace& workspace, Vector
   if (course.done()) return course.finish();
 
   // A robot's Newton step costs a few sweeps and may try for longer; a pile's costs hundreds.
-  const int patience = problem.rows() <= kDenseRows ? 8 : 4;
+  const int patience = problem.rows() <= kRobotRows ? 8 : 4;
   for (int round = 0, count = count_per_newton; round < 4 && !course.done(); ++round, count *= 2) {
     course.sweeps(count);
     if (course.done()) break;

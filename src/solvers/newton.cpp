@@ -1,11 +1,14 @@
 #include "taut/solvers/newton.hpp"
 
+#include <Eigen/LU>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <string>
 
+#include "taut/math/bicgstab.hpp"
 #include "taut/problem/sets.hpp"
+#include "taut/solvers/factored.hpp"
 
 namespace taut {
 namespace {
@@ -68,40 +71,139 @@ void reduce_rows(const Problem& problem, const NewtonWorkspace& workspace, const
   }
 }
 
+// What the unknowns of a block add to the diagonal of the reduced system.
+Vector2d own_terms(const Linearization& lin, double damping) {
+  const double shift = damping * lin.stiffness;
+  // (1 − k)/ρ is |c_t|/(μ λ_n) of [S, Sec. 3.2] times k: bounded also when the contact carries nothing.
+  return {shift, lin.mode == Mode::sliding ? (1.0 - lin.turn) * lin.stiffness + shift : shift};
+}
+
+// Column `a · G_x + b · G_y + c · G_n` of a contact's panel, in full.
+void combine(const Panel& panel, double a, double b, double c, double* column) {
+  for (const Run& run : panel.runs) {
+    const double *x = panel.data + run.row, *y = x + panel.stride, *n = y + panel.stride;
+    double* out = column + run.start;
+    for (int r = 0; r < run.size; ++r) out[r] = a * x[r] + b * y[r] + c * n[r];
+  }
+}
+
 // The reduced matrix W (G + R) Z + diagonal: Z spans the impulses that may move, W are the equations.
 void assemble(const Problem& problem, double damping, NewtonWorkspace& workspace) {
-  const int rows = problem.rows(), m = workspace.unknowns;
-  const std::ptrdiff_t stride = problem.G.outerStride();
+  const int m = workspace.unknowns;
+  const bool sparse = problem.G.is_sparse();
   double *A = workspace.matrix.data(), *column = workspace.column.data();
   for (int j = 0; j < problem.size(); ++j) {
     const Linearization& lin = workspace.blocks[j];
     const Block& block = problem.blocks[j];
-    const double* G_j = problem.G.data() + block.start * stride;
+    const Panel panel = problem.panel(j);
     const double* R_j = problem.R.data() + block.start;
-    const double shift = damping * lin.stiffness;
+    const Vector2d own = own_terms(lin, damping);
     double* A_j = A + static_cast<std::ptrdiff_t>(lin.first) * m;
+    if (sparse && lin.count > 0) std::fill_n(column, problem.rows(), 0.0);
     if (lin.mode == Mode::closed) {
       for (int k = 0; k < lin.count; ++k) {
-        reduce_rows(problem, workspace, G_j + k * stride, A_j + k * m);
-        A_j[k * m + lin.first + k] += R_j[k] + shift;
+        const double* G_k = panel.data + k * panel.stride;
+        if (sparse) {
+          for (const Run& run : panel.runs) std::copy_n(G_k + run.row, run.size, column + run.start);
+          G_k = column;
+        }
+        reduce_rows(problem, workspace, G_k, A_j + k * m);
+        A_j[k * m + lin.first + k] += R_j[k] + own[0];
       }
     } else if (lin.mode == Mode::sliding) {
       const double along = block.mu * lin.d[0], across = block.mu * lin.d[1];
       const Vector2d s = side(lin.d);
-      const double *G_x = G_j, *G_y = G_x + stride, *G_n = G_y + stride;
-      for (int r = 0; r < rows; ++r) column[r] = along * G_x[r] + across * G_y[r] + G_n[r];
+      combine(panel, along, across, 1.0, column);
       column[block.start] += R_j[0] * along;
       column[block.start + 1] += R_j[1] * across;
       column[block.start + 2] += R_j[2];
       reduce_rows(problem, workspace, column, A_j);
-      A_j[lin.first] += shift;
+      A_j[lin.first] += own[0];
 
-      for (int r = 0; r < rows; ++r) column[r] = s[0] * G_x[r] + s[1] * G_y[r];
+      combine(panel, s[0], s[1], 0.0, column);
       column[block.start] += R_j[0] * s[0];
       column[block.start + 1] += R_j[1] * s[1];
       reduce_rows(problem, workspace, column, A_j + m);
-      // (1 − k)/ρ is |c_t|/(μ λ_n) of [S, Sec. 3.2] times k: bounded also when the contact carries nothing.
-      A_j[m + lin.first + 1] += (1.0 - lin.turn) * lin.stiffness + shift;
+      A_j[m + lin.first + 1] += own[1];
+    }
+  }
+}
+
+// step += Z u: impulses from unknowns.
+void expand(const Problem& problem, const NewtonWorkspace& workspace, const double* unknowns, double* step) {
+  for (int i = 0; i < problem.size(); ++i) {
+    const Linearization& lin = workspace.blocks[i];
+    double* dx = step + problem.blocks[i].start;
+    const double* u = unknowns + lin.first;
+    if (lin.mode == Mode::closed) {
+      for (int r = 0; r < lin.count; ++r) dx[r] += u[r];
+    } else if (lin.mode == Mode::sliding) {
+      const Vector2d s = side(lin.d);
+      const double mu = problem.blocks[i].mu;
+      dx[0] += mu * lin.d[0] * u[0] + s[0] * u[1];
+      dx[1] += mu * lin.d[1] * u[0] + s[1] * u[1];
+      dx[2] += u[0];
+    }
+  }
+}
+
+// out = (W (G + R) Z + diagonal) u without the matrix.
+void apply_reduced(const Problem& problem, double damping, NewtonWorkspace& workspace, const double* unknowns,
+                   double* out) {
+  const int rows = problem.rows();
+  double *x = workspace.column.data(), *y = workspace.product.data();
+  std::fill_n(x, rows, 0.0);
+  std::fill_n(y, rows, 0.0);
+  expand(problem, workspace, unknowns, x);
+  multiply_add(problem, x, y);
+  reduce_rows(problem, workspace, y, out);
+  for (int i = 0; i < problem.size(); ++i) {
+    const Linearization& lin = workspace.blocks[i];
+    const Vector2d own = own_terms(lin, damping);
+    for (int r = 0; r < lin.count; ++r) out[lin.first + r] += own[std::min(r, 1)] * unknowns[lin.first + r];
+  }
+}
+
+// The blocks on the diagonal of the reduced system, inverted: the preconditioner of the iterative solve.
+void invert_diagonal(const Problem& problem, double damping, NewtonWorkspace& workspace) {
+  for (int i = 0; i < problem.size(); ++i) {
+    const Linearization& lin = workspace.blocks[i];
+    Eigen::Matrix3d& inverse = workspace.inverses[static_cast<std::size_t>(i)];
+    if (lin.count == 0 || lin.count > 3) continue;
+    const Tile tile = problem.diagonal(i);
+    const Block& block = problem.blocks[i];
+    const Vector2d own = own_terms(lin, damping);
+    Eigen::Matrix3d G = Eigen::Matrix3d::Identity();
+    for (int c = 0; c < block.size; ++c) {
+      for (int r = 0; r < block.size; ++r) G(r, c) = tile(r, c);
+      G(c, c) += problem.R[block.start + c];
+    }
+    if (lin.mode == Mode::sliding) {
+      const Vector2d s = side(lin.d);
+      Eigen::Matrix<double, 3, 2> Z;
+      Z << block.mu * lin.d[0], s[0], block.mu * lin.d[1], s[1], 1.0, 0.0;
+      Eigen::Matrix<double, 2, 3> W;
+      W << 0.0, 0.0, 1.0, lin.turn * s[0], lin.turn * s[1], 0.0;
+      Eigen::Matrix2d reduced = W * G * Z;
+      reduced.diagonal() += own;
+      inverse.topLeftCorner<2, 2>() = reduced.inverse();
+    } else {
+      for (int r = 0; r < lin.count; ++r) G(r, r) += own[0];
+      inverse = G.inverse();  // the identity beyond the block's own rows does no harm
+    }
+  }
+}
+
+void precondition(const Problem& problem, const NewtonWorkspace& workspace, const double* r, double* z) {
+  for (int i = 0; i < problem.size(); ++i) {
+    const Linearization& lin = workspace.blocks[i];
+    const Eigen::Matrix3d& inverse = workspace.inverses[static_cast<std::size_t>(i)];
+    const double* in = r + lin.first;
+    double* out = z + lin.first;
+    for (int k = 0; k < lin.count; ++k) {
+      double sum = lin.count > 3 ? in[k] / lin.stiffness : 0.0;  // a long bilateral block
+      for (int j = 0; j < lin.count && lin.count <= 3; ++j) sum += inverse(k, j) * in[j];
+      out[k] = sum;
     }
   }
 }
@@ -131,14 +233,16 @@ void take_offsets(const Problem& problem, const double* lambda, const double* ve
       any |= short_of != 0.0;
     }
   }
-  for (int r = 0; r < rows; ++r) moved[r] = problem.R[r] * step[r];
-  if (any) multiply_add(rows, rows, problem.G.data(), problem.G.outerStride(), step, moved);
+  std::fill_n(moved, rows, 0.0);
+  if (any) multiply_add(problem, step, moved);
 }
 
-// Solves for the unknowns and completes `step`.
-void solve_step(const Problem& problem, const double* velocity, NewtonWorkspace& workspace) {
-  double *rhs = workspace.rhs.data(), *step = workspace.step.data();
+// Solves for the unknowns and completes `step`. `accuracy` is that of an iterative solve, relative.
+void solve_step(const Problem& problem, const double* velocity, double damping, double accuracy,
+                NewtonWorkspace& workspace) {
+  double* rhs = workspace.rhs.data();
   const double* moved = workspace.offset_velocity.data();
+  const int m = workspace.unknowns;
   for (int i = 0; i < problem.size(); ++i) {
     const Linearization& lin = workspace.blocks[i];
     const int start = problem.blocks[i].start;
@@ -152,21 +256,19 @@ void solve_step(const Problem& problem, const double* velocity, NewtonWorkspace&
       b[1] = -(s[0] * (c[0] + lin.turn * dc[0]) + s[1] * (c[1] + lin.turn * dc[1]));
     }
   }
-  lu_solve(workspace.reduced(), {workspace.pivots.data(), static_cast<std::size_t>(workspace.unknowns)}, rhs);
-  for (int i = 0; i < problem.size(); ++i) {
-    const Linearization& lin = workspace.blocks[i];
-    double* dx = step + problem.blocks[i].start;
-    const double* u = rhs + lin.first;
-    if (lin.mode == Mode::closed) {
-      for (int r = 0; r < lin.count; ++r) dx[r] += u[r];
-    } else if (lin.mode == Mode::sliding) {
-      const Vector2d s = side(lin.d);
-      const double mu = problem.blocks[i].mu;
-      dx[0] += mu * lin.d[0] * u[0] + s[0] * u[1];
-      dx[1] += mu * lin.d[1] * u[0] + s[1] * u[1];
-      dx[2] += u[0];
-    }
+  if (factors(problem)) {
+    lu_solve(workspace.reduced(), {workspace.pivots.data(), static_cast<std::size_t>(m)}, rhs);
+  } else {
+    constexpr int kMostProducts = 400;
+    double* u = workspace.krylov.data();
+    std::fill_n(u, m, 0.0);
+    bicgstab(
+        m, [&](const double* in, double* out) { apply_reduced(problem, damping, workspace, in, out); },
+        [&](const double* r, double* z) { precondition(problem, workspace, r, z); }, rhs, u, accuracy, kMostProducts,
+        u + m);
+    std::copy_n(u, m, rhs);
   }
+  expand(problem, workspace, rhs, workspace.step.data());
 }
 
 }  // namespace
@@ -175,9 +277,16 @@ void NewtonWorkspace::reserve(int rows) {
   const auto n = static_cast<std::size_t>(rows);
   if (pivots.size() >= n) return;
   blocks.reserve(n);
-  matrix.resize(n * n);
+  const auto factored = static_cast<std::size_t>(std::min(rows, kFactoredRows));
+  matrix.resize(factored * factored);
+  if (rows > kFactoredRows) {
+    inverses.resize(n);
+    krylov.resize(9 * n);
+  }
   pivots.resize(n);
-  for (auto* buffer : {&rhs, &column, &step, &offset_velocity, &best, &trial, &trial_velocity}) buffer->resize(n);
+  for (auto* buffer : {&rhs, &column, &product, &step, &offset_velocity, &best, &trial, &trial_velocity}) {
+    buffer->resize(n);
+  }
 }
 
 void identify_modes(const Problem& problem, const ConstVectorRef& lambda, const ConstVectorRef& velocity,
@@ -187,7 +296,7 @@ void identify_modes(const Problem& problem, const ConstVectorRef& lambda, const 
   for (int i = 0; i < problem.size(); ++i) {
     const Block& block = problem.blocks[i];
     Linearization& lin = workspace.blocks[i];
-    lin.stiffness = mean_diagonal(problem, block);
+    lin.stiffness = mean_diagonal(problem, i);
     lin.first = first;
     lin.count = 0;
     lin.mode = Mode::open;
@@ -211,6 +320,12 @@ void identify_modes(const Problem& problem, const ConstVectorRef& lambda, const 
 bool linearize(const Problem& problem, const ConstVectorRef& lambda, const ConstVectorRef& velocity, double damping,
                NewtonWorkspace& workspace) {
   identify_modes(problem, lambda, velocity, workspace);
+  if (!factors(problem)) {
+    invert_diagonal(problem, damping, workspace);
+    return true;
+  }
+  const auto needed = static_cast<std::size_t>(workspace.unknowns) * workspace.unknowns;
+  if (workspace.matrix.size() < needed) workspace.matrix.resize(needed);
   assemble(problem, damping, workspace);
   return lu(workspace.reduced(), {workspace.pivots.data(), static_cast<std::size_t>(workspace.unknowns)});
 }
@@ -246,7 +361,9 @@ SolveReport Newton::solve_from(const Problem& problem, const Residuals& judged, 
     const bool solved = linearize(problem, lambda, velocity, damping, workspace);
     if (solved) {
       take_offsets(problem, lambda.data(), velocity.data(), workspace);
-      solve_step(problem, velocity.data(), workspace);
+      // An iterative solve need not be better than the step: a thousandth of what is left, or of the tolerance.
+      const double accuracy = std::clamp(0.1 * options_.tolerance / current, 1e-8, 1e-3);
+      solve_step(problem, velocity.data(), damping, accuracy, workspace);
     }
 
     // The full step first, then shorter ones. A step that helps at no length is taken whole all the same: what looks

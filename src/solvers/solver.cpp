@@ -6,21 +6,28 @@
 #include <string>
 
 #include "taut/solvers/auto.hpp"
+#include "taut/solvers/ccp_newton.hpp"
+#include "taut/solvers/ccp_pgs.hpp"
+#include "taut/solvers/lcp_pgs.hpp"
+#include "taut/solvers/lcp_pivot.hpp"
+#include "taut/solvers/lcp_staggered.hpp"
+#include "taut/solvers/nbgs.hpp"
+#include "taut/solvers/raisim.hpp"
+#include "taut/solvers/staggered.hpp"
 
 namespace taut {
 namespace {
 
-constexpr std::array kSolvers{
-    SolverInfo{"auto", "Newton on the modes of the warm start, helped by PGS and ADMM where they are wrong"},
-    SolverInfo{"pgs", "projected Gauss-Seidel: cheap sweeps, slow on large mass ratios and redundant contacts"},
-    SolverInfo{"admm", "proximal ADMM with spectral penalty: robust, slow in the last digits"},
-    SolverInfo{"newton", "semi-smooth Newton on identified modes: exact near a solution, may stall far from one"},
-};
-
 // Zero times anything finite is zero, and sums of zeros vectorize: cheaper than asking every entry.
 bool all_finite(const Problem& problem, const ConstVectorRef& lambda) {
-  return (0.0 * problem.G).sum() == 0.0 && (0.0 * problem.g).sum() == 0.0 && (0.0 * problem.R).sum() == 0.0 &&
-         (0.0 * lambda).sum() == 0.0;
+  double sum = (0.0 * problem.g).sum() + (0.0 * problem.R).sum() + (0.0 * lambda).sum();
+  if (problem.G.is_sparse()) {
+    const auto values = problem.G.sparse().values();
+    sum += (0.0 * Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()))).sum();
+  } else {
+    sum += (0.0 * problem.G.dense()).sum();
+  }
+  return sum == 0.0;
 }
 
 }  // namespace
@@ -39,28 +46,45 @@ const char* to_string(Status status) {
   return "unknown";
 }
 
-std::span<const SolverInfo> solvers() { return kSolvers; }
+const char* to_string(Model model) {
+  switch (model) {
+    case Model::ncp:
+      return "NCP";
+    case Model::ccp:
+      return "CCP";
+    case Model::lcp:
+      return "LCP";
+    case Model::raisim:
+      return "RaiSim";
+  }
+  return "unknown";
+}
 
 struct Solver::Method {
-  Method(std::string_view name_, SolverOptions options_) : name(name_), options(options_) {}
   virtual ~Method() = default;
   virtual void reserve(int rows) = 0;
   virtual SolveReport solve(const Problem& problem, VectorRef lambda, VectorRef velocity) = 0;
   virtual double* penalty() = 0;
 
-  std::string_view name;
+  const SolverInfo* info = nullptr;
   SolverOptions options;
   int capacity = 0;
 };
 
 namespace {
 
-// A method of taut::solvers and its workspace behind the common interface.
-template <class Base, class Algorithm, class Workspace>
-struct MethodOf final : Base {
-  MethodOf(std::string_view name_, SolverOptions options_, Algorithm algorithm_)
-      : Base(name_, options_), algorithm(algorithm_) {}
-  void reserve(int rows) override { workspace.reserve(rows); }
+using Method = Solver::Method;
+
+template <class Algorithm, class Workspace>
+struct MethodOf final : Method {
+  explicit MethodOf(Algorithm algorithm_) : algorithm(std::move(algorithm_)) {}
+  void reserve(int rows) override {
+    if constexpr (requires { algorithm.reserve(rows, workspace); }) {
+      algorithm.reserve(rows, workspace);  // a method whose options say how much a row takes
+    } else {
+      workspace.reserve(rows);
+    }
+  }
   SolveReport solve(const Problem& problem, VectorRef lambda, VectorRef velocity) override {
     return algorithm.solve(problem, workspace, lambda, velocity);
   }
@@ -73,34 +97,174 @@ struct MethodOf final : Base {
   Workspace workspace;
 };
 
+// How the common options become those of a method: what is zero stays the method's own.
+template <class T>
+void set_if_given(T& option, T value) {
+  if (value != T{}) option = value;
+}
+
+SweepOptions sweep_options(const SolverOptions& options) {
+  SweepOptions sweeps{.tolerance = options.tolerance};
+  set_if_given(sweeps.max_sweeps, options.max_iterations);
+  set_if_given(sweeps.relaxation, options.relaxation);
+  return sweeps;
+}
+
+AdmmOptions admm_options(const SolverOptions& options, PenaltyRule penalty) {
+  AdmmOptions admm{.tolerance = options.tolerance, .penalty = penalty, .rho = options.rho};
+  set_if_given(admm.max_iterations, options.max_iterations);
+  set_if_given(admm.over_relaxation, options.relaxation);
+  return admm;
+}
+
+CcpNewtonOptions ccp_newton_options(const SolverOptions& options, Regularization regularization) {
+  CcpNewtonOptions newton{.tolerance = options.tolerance, .regularization = regularization};
+  set_if_given(newton.max_iterations, options.max_iterations);
+  set_if_given(newton.alpha, options.alpha);
+  return newton;
+}
+
+RaisimOptions raisim_options(const SolverOptions& options) {
+  RaisimOptions raisim;
+  raisim.sweeps.tolerance = options.tolerance;
+  set_if_given(raisim.sweeps.max_sweeps, options.max_iterations);
+  set_if_given(raisim.sweeps.relaxation, options.relaxation);
+  return raisim;
+}
+
+struct Entry {
+  SolverInfo info;
+  std::unique_ptr<Method> (*make)(const SolverOptions&);
+};
+
+template <class Workspace, class Algorithm>
+std::unique_ptr<Method> make_method(Algorithm algorithm) {
+  return std::make_unique<MethodOf<Algorithm, Workspace>>(std::move(algorithm));
+}
+
+// Every method, in the order of presentation: the one place where a name is given to it.
+constexpr std::array kEntries{
+    Entry{{"auto", Model::ncp, "the default: Newton on the modes of the warm start, helped by sweeps and ADMM"},
+          [](const SolverOptions& o) {
+            AutoOptions options{.tolerance = o.tolerance};
+            set_if_given(options.max_iterations, o.max_iterations);
+            return make_method<AutoWorkspace>(Auto(options));
+          }},
+    Entry{{"pgs", Model::ncp, "projected Gauss-Seidel: cheap sweeps, slow on mass ratios and redundancy"},
+          [](const SolverOptions& o) { return make_method<SweepWorkspace>(Pgs(sweep_options(o))); }},
+    Entry{{"nbgs", Model::ncp, "block Gauss-Seidel with the exact solve of one contact: fewer, dearer sweeps"},
+          [](const SolverOptions& o) { return make_method<SweepWorkspace>(Nbgs(sweep_options(o))); }},
+    Entry{{"staggered", Model::ncp, "staggered projections: normal impulses and friction in turn"},
+          [](const SolverOptions& o) {
+            StaggeredOptions options{.tolerance = o.tolerance};
+            set_if_given(options.max_iterations, o.max_iterations);
+            return make_method<StaggeredWorkspace>(Staggered(options));
+          }},
+    Entry{{"admm", Model::ncp, "proximal ADMM, spectral penalty (SA): robust, slow in the last digits"},
+          [](const SolverOptions& o) {
+            return make_method<AdmmWorkspace>(Admm(admm_options(o, PenaltyRule::spectral)));
+          }},
+    Entry{
+        {"admm_la", Model::ncp, "proximal ADMM, penalty adapted by a constant factor (LA)"},
+        [](const SolverOptions& o) { return make_method<AdmmWorkspace>(Admm(admm_options(o, PenaltyRule::linear))); }},
+    Entry{{"admm_fp", Model::ncp, "proximal ADMM, fixed penalty (FP)"},
+          [](const SolverOptions& o) { return make_method<AdmmWorkspace>(Admm(admm_options(o, PenaltyRule::fixed))); }},
+    Entry{{"newton", Model::ncp, "semi-smooth Newton on modes: exact near a solution, may stall far away"},
+          [](const SolverOptions& o) {
+            NewtonOptions options{.tolerance = o.tolerance};
+            set_if_given(options.max_iterations, o.max_iterations);
+            return make_method<NewtonWorkspace>(Newton(options));
+          }},
+    Entry{{"ccp_pgs", Model::ccp, "projected Gauss-Seidel on the convex relaxation"},
+          [](const SolverOptions& o) { return make_method<SweepWorkspace>(CcpPgs(sweep_options(o))); }},
+    Entry{{"ccp_admm", Model::ccp, "ADMM on the convex relaxation"},
+          [](const SolverOptions& o) {
+            AdmmOptions options = admm_options(o, PenaltyRule::spectral);
+            options.de_saxce = false;
+            return make_method<AdmmWorkspace>(Admm(options));
+          }},
+    Entry{{"ccp_newton_mujoco", Model::ccp, "primal Newton on the convex relaxation, compliance α diag G as MuJoCo"},
+          [](const SolverOptions& o) {
+            return make_method<CcpNewtonWorkspace>(CcpNewton(ccp_newton_options(o, Regularization::mujoco)));
+          }},
+    Entry{{"ccp_newton_drake", Model::ccp, "primal Newton on the convex relaxation, near-rigid compliance as Drake"},
+          [](const SolverOptions& o) {
+            return make_method<CcpNewtonWorkspace>(CcpNewton(ccp_newton_options(o, Regularization::drake)));
+          }},
+    Entry{{"lcp_pivot", Model::lcp, "Lemke's pivots on the pyramid: direct, for few contacts"},
+          [](const SolverOptions& o) {
+            LcpPivotOptions options{.tolerance = o.tolerance, .sides = o.sides};
+            set_if_given(options.max_pivots, o.max_iterations);
+            return make_method<LcpPivotWorkspace>(LcpPivot(options));
+          }},
+    Entry{{"lcp_pgs", Model::lcp, "projected Gauss-Seidel on the pyramid"},
+          [](const SolverOptions& o) { return make_method<SweepWorkspace>(LcpPgs(sweep_options(o), o.sides)); }},
+    Entry{{"lcp_staggered", Model::lcp, "staggered projections on the pyramid"},
+          [](const SolverOptions& o) {
+            LcpStaggeredOptions options{.tolerance = o.tolerance, .sides = o.sides};
+            set_if_given(options.max_iterations, o.max_iterations);
+            return make_method<LcpStaggeredWorkspace>(LcpStaggered(options));
+          }},
+    Entry{{"raisim", Model::raisim, "RaiSim: sweeps, each contact by bisection on its ellipse"},
+          [](const SolverOptions& o) { return make_method<SweepWorkspace>(Raisim(raisim_options(o))); }},
+    Entry{{"raisim_golden", Model::raisim, "RaiSim, golden section on the ellipse"},
+          [](const SolverOptions& o) {
+            RaisimOptions options = raisim_options(o);
+            options.search = SlidingSearch::golden;
+            return make_method<SweepWorkspace>(Raisim(options));
+          }},
+    Entry{{"raisim_quartic", Model::raisim, "RaiSim, the ellipse solved as a quartic"},
+          [](const SolverOptions& o) {
+            RaisimOptions options = raisim_options(o);
+            options.search = SlidingSearch::quartic;
+            return make_method<SweepWorkspace>(Raisim(options));
+          }},
+    Entry{{"raisim_ds", Model::raisim, "RaiSim with De Saxcé's correction: where it settles, the exact law holds"},
+          [](const SolverOptions& o) {
+            RaisimOptions options = raisim_options(o);
+            options.de_saxce = true;
+            return make_method<SweepWorkspace>(Raisim(options));
+          }},
+    Entry{{"raisim_ds_es", Model::raisim, "the same, stopped early when a sweep gains little"},
+          [](const SolverOptions& o) {
+            RaisimOptions options = raisim_options(o);
+            options.de_saxce = true;
+            options.early_stopping = 1e-8;
+            return make_method<SweepWorkspace>(Raisim(options));
+          }},
+};
+
+constexpr auto kInfos = [] {
+  std::array<SolverInfo, kEntries.size()> infos;
+  for (std::size_t k = 0; k < infos.size(); ++k) infos[k] = kEntries[k].info;
+  return infos;
+}();
+
 }  // namespace
 
+std::span<const SolverInfo> solvers() { return kInfos; }
+
 Solver::Solver(std::string_view name, SolverOptions options) {
+  const auto refuse = [](const char* what, const std::string& value, const char* why) {
+    throw std::invalid_argument(std::string("Solver: ") + what + " is " + value + ", " + why);
+  };
   if (!(options.tolerance > 0.0) || !std::isfinite(options.tolerance)) {
-    throw std::invalid_argument("Solver: tolerance is " + std::to_string(options.tolerance) + ", not positive");
+    refuse("tolerance", std::to_string(options.tolerance), "not positive");
   }
-  if (options.max_iterations < 0) {
-    throw std::invalid_argument("Solver: max_iterations is " + std::to_string(options.max_iterations) + ", negative");
+  if (options.max_iterations < 0) refuse("max_iterations", std::to_string(options.max_iterations), "negative");
+  if (!(options.alpha >= 0.0)) refuse("alpha", std::to_string(options.alpha), "negative");
+  if (!(options.rho >= 0.0) || !std::isfinite(options.rho)) refuse("rho", std::to_string(options.rho), "negative");
+  if (options.sides < 3) refuse("sides", std::to_string(options.sides), "fewer than a pyramid's three");
+  for (const auto& entry : kEntries) {
+    if (entry.info.name != name) continue;
+    method_ = entry.make(options);
+    method_->info = &entry.info;
+    method_->options = options;
+    return;
   }
-  const auto limit = [&](int fallback) { return options.max_iterations > 0 ? options.max_iterations : fallback; };
-  const double tolerance = options.tolerance;
-  if (name == "auto") {
-    const Auto algorithm({.tolerance = tolerance, .max_iterations = limit(AutoOptions{}.max_iterations)});
-    method_ = std::make_unique<MethodOf<Method, Auto, AutoWorkspace>>(kSolvers[0].name, options, algorithm);
-  } else if (name == "pgs") {
-    const Pgs algorithm({.tolerance = tolerance, .max_sweeps = limit(PgsOptions{}.max_sweeps)});
-    method_ = std::make_unique<MethodOf<Method, Pgs, PgsWorkspace>>(kSolvers[1].name, options, algorithm);
-  } else if (name == "admm") {
-    const Admm algorithm({.tolerance = tolerance, .max_iterations = limit(AdmmOptions{}.max_iterations)});
-    method_ = std::make_unique<MethodOf<Method, Admm, AdmmWorkspace>>(kSolvers[2].name, options, algorithm);
-  } else if (name == "newton") {
-    const Newton algorithm({.tolerance = tolerance, .max_iterations = limit(NewtonOptions{}.max_iterations)});
-    method_ = std::make_unique<MethodOf<Method, Newton, NewtonWorkspace>>(kSolvers[3].name, options, algorithm);
-  } else {
-    std::string known;
-    for (const SolverInfo& info : kSolvers) known += (known.empty() ? "" : ", ") + std::string(info.name);
-    throw std::invalid_argument("Solver: no method '" + std::string(name) + "'; there are " + known);
-  }
+  std::string known;
+  for (const SolverInfo& info : solvers()) known += (known.empty() ? "" : ", ") + std::string(info.name);
+  throw std::invalid_argument("Solver: no method '" + std::string(name) + "'; there are " + known);
 }
 
 Solver::Solver(Solver&&) noexcept = default;
@@ -123,7 +287,10 @@ SolveReport Solver::solve(const Problem& problem, VectorRef lambda, VectorRef ve
   }
   // Half as much again: a pile that grows by one contact a step must not allocate at each.
   if (rows > method_->capacity) reserve(rows + rows / 2);
-  return method_->solve(problem, lambda, velocity);
+  SolveReport report = method_->solve(problem, lambda, velocity);
+  report.model_residual = report.residuals.worst();
+  if (model() != Model::ncp) report.residuals = residuals(problem, lambda, velocity);
+  return report;
 }
 
 double Solver::penalty() const {
@@ -135,7 +302,8 @@ void Solver::set_penalty(double rho) {
   if (double* current = method_->penalty()) *current = rho;
 }
 
-std::string_view Solver::name() const { return method_->name; }
+std::string_view Solver::name() const { return method_->info->name; }
+Model Solver::model() const { return method_->info->model; }
 const SolverOptions& Solver::options() const { return method_->options; }
 
 }  // namespace taut

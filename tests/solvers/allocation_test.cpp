@@ -32,7 +32,7 @@ TEST(Allocation, NoMethodAllocatesBelowItsReserve) {
   problems.push_back(mixed);
   problems.push_back(stack(2, 1e3, 0.8, 1e-1, rng));  // hard enough for `auto` to call on every method
 
-  for (const char* method : kMethods) {
+  for (const std::string& method : all_methods()) {
     Solver solver(method, {.tolerance = 1e-9, .max_iterations = 300});
     solver.reserve(144);
     for (const OwnedProblem& problem : problems) {

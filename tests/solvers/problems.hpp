@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "taut/problem/owned_problem.hpp"
 #include "taut/solvers/solver.hpp"
 
 namespace taut::testing {
@@ -15,16 +16,15 @@ using Eigen::MatrixXd;
 using Eigen::Vector3d;
 using Eigen::VectorXd;
 
-inline constexpr const char* kMethods[] = {"pgs", "admm", "newton", "auto"};
+/// The methods that solve the exact law.
+inline constexpr const char* kMethods[] = {"auto", "pgs", "nbgs", "staggered", "admm", "admm_la", "admm_fp", "newton"};
 
-/// A problem that owns its data.
-struct OwnedProblem {
-  MatrixXd G;
-  VectorXd g, R;
-  std::vector<Block> blocks;
-
-  Problem view() const { return {G, g, R, blocks}; }
-};
+/// Every method of every model.
+inline std::vector<std::string> all_methods() {
+  std::vector<std::string> names;
+  for (const SolverInfo& info : solvers()) names.emplace_back(info.name);
+  return names;
+}
 
 struct Solution {
   VectorXd lambda, velocity;

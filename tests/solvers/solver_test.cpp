@@ -24,7 +24,6 @@ TEST(Solver, UnknownNameIsNamedInTheError) {
 }
 
 TEST(Solver, EveryListedMethodCanBeMade) {
-  ASSERT_EQ(solvers().size(), std::size(kMethods));
   for (const SolverInfo& info : solvers()) {
     EXPECT_EQ(Solver(info.name).name(), info.name);
     EXPECT_FALSE(info.what.empty());
@@ -42,7 +41,7 @@ TEST(Solver, OptionsOutOfRangeAreRefused) {
 
 TEST(Solver, EmptyProblemIsSolved) {
   const OwnedProblem empty{MatrixXd(0, 0), VectorXd(0), VectorXd(0), {}};
-  for (const char* method : kMethods) {
+  for (const std::string& method : all_methods()) {
     const Solution s = solve(method, empty, 1e-6);
     EXPECT_EQ(s.report.status, Status::converged);
     EXPECT_EQ(s.report.iterations, 0);
@@ -50,7 +49,7 @@ TEST(Solver, EmptyProblemIsSolved) {
 }
 
 TEST(Solver, WhatIsNotFiniteIsReportedAndAnsweredByZero) {
-  for (const char* method : kMethods) {
+  for (const std::string& method : all_methods()) {
     for (const double bad : {double(NAN), std::numeric_limits<double>::infinity()}) {
       OwnedProblem in_g = one_contact(Matrix3d::Identity(), {0.0, 0.0, -1.0}, 0.5), in_G = in_g;
       in_g.g[1] = bad;
@@ -71,7 +70,7 @@ TEST(Solver, WhatIsNotFiniteIsReportedAndAnsweredByZero) {
 TEST(Solver, IterationLimitIsReported) {
   std::mt19937 rng(21);
   const OwnedProblem problem = stack(3, 10.0, 0.5, 1e-3, rng);
-  for (const char* method : kMethods) {
+  for (const std::string& method : all_methods()) {
     VectorXd lambda = VectorXd::Zero(36), velocity(36);
     const SolveReport report =
         Solver(method, {.tolerance = 1e-12, .max_iterations = 1}).solve(problem.view(), lambda, velocity);
@@ -95,7 +94,7 @@ TEST(Solver, SolvesWhatItsReserveDoesNotCover) {
 TEST(Solver, SameProblemSameBits) {
   std::mt19937 rng(23);
   const OwnedProblem problem = stack(2, 10.0, 0.5, 1e-2, rng), other = stack(3, 0.1, 0.2, 1e-2, rng);
-  for (const char* method : kMethods) {
+  for (const std::string& method : all_methods()) {
     Solver solver(method);
     const auto run = [&](const OwnedProblem& p) {
       VectorXd lambda = VectorXd::Zero(p.g.size()), velocity(p.g.size());

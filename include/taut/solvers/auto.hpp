@@ -21,7 +21,7 @@ struct AutoWorkspace {
   void reserve(int rows);
 
   NewtonWorkspace newton;
-  PgsWorkspace pgs;
+  SweepWorkspace sweeps;
   AdmmWorkspace admm;
   std::vector<double> best;
 };

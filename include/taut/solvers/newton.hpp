@@ -21,7 +21,8 @@ enum class Mode : unsigned char {
 /// for and solves a system in the impulses that are unknowns: 3 for a sticking contact, 2 for a sliding one, none for
 /// a breaking one ([S, Sec. 3.2]; docs/theory.md, "Modes"). Near the solution the system is the one implicit
 /// differentiation needs, and the factors of the last step stay in the workspace. One or two steps from a warm start
-/// whose modes are right; from far away it may cycle, which is what `Auto` is for.
+/// whose modes are right; from far away it may cycle, which is what `Auto` is for. The system of a large sparse problem
+/// is not factored but solved by BiCGSTAB.
 struct NewtonOptions {
   double tolerance = 1e-6;  ///< on `Residuals::worst()`
   int max_iterations = 100;
@@ -47,7 +48,9 @@ struct NewtonWorkspace {
   std::vector<Linearization> blocks;
   std::vector<double> matrix;  ///< factors of the reduced system
   std::vector<int> pivots;
-  std::vector<double> rhs, column, step, offset_velocity, best, trial, trial_velocity;
+  std::vector<double> rhs, column, product, step, offset_velocity, best, trial, trial_velocity;
+  std::vector<Eigen::Matrix3d> inverses;  ///< of a large sparse problem: diagonal blocks of the reduced system
+  std::vector<double> krylov;
 };
 
 class Newton {

@@ -1,13 +1,8 @@
 #pragma once
 
-#include <vector>
-
-#include "taut/solvers/report.hpp"
+#include "taut/solvers/gauss_seidel.hpp"
 
 namespace taut {
-
-/// Up to this many rows a full column of G is updated faster than its zeros are skipped: a robot, not a pile.
-inline constexpr int kDenseRows = 72;
 
 /// Projected Gauss-Seidel.
 ///
@@ -17,52 +12,36 @@ inline constexpr int kDenseRows = 72;
 /// blocks, limits and joint friction; for a contact the normal impulse, then the tangential one [CB, Alg. 6]. Cheap
 /// and easy to warm start; slow when masses in contact differ by orders of magnitude or contacts are redundant, where
 /// `Newton` and `Admm` do better.
-struct PgsOptions {
-  double tolerance = 1e-6;  ///< on `Residuals::worst()`
-  int max_sweeps = 10'000;
-  double relaxation = 1.0;  ///< ω in (0, 2), applied to the new iterate
-  int patience = 500;       ///< sweeps without gaining 1 % before the solve counts as stalled
-};
-
-/// Buffers of `Pgs`, for problems of up to the reserved number of rows.
-struct PgsWorkspace {
-  void reserve(int rows);
-
-  struct Step {
-    double normal = 0.0;      ///< 1/G_nn; of a scalar block 1/G_ii
-    double tangential = 0.0;  ///< 1/max(G_xx, G_yy)
-    double stiffness = 0.0;   ///< what turns an impulse into a velocity
-  };
-  struct Run {
-    int start = 0, size = 0;  ///< consecutive rows that a block's impulse moves
-  };
-  std::vector<Step> steps;
-  std::vector<Run> runs;        ///< of every block, one after the other
-  std::vector<int> run_end;     ///< of block i: runs [run_end[i − 1], run_end[i])
-  std::vector<double> factors;  ///< of bilateral blocks, one after the other
-  std::vector<double> change;   ///< λ⁺ − λ of the block at hand
-  std::vector<double> best;     ///< the best λ the judge has seen
-};
-
 class Pgs {
  public:
-  explicit Pgs(PgsOptions options = {});  ///< throws std::invalid_argument if ω is outside (0, 2)
+  explicit Pgs(SweepOptions options = {});  ///< throws std::invalid_argument if ω is outside (0, 2)
 
   /// `lambda` holds the warm start on entry and the solution on exit; `velocity` receives c. Does not allocate once
   /// `workspace` has the rows.
-  SolveReport solve(const Problem& problem, PgsWorkspace& workspace, VectorRef lambda, VectorRef velocity) const;
+  SolveReport solve(const Problem& problem, SweepWorkspace& workspace, VectorRef lambda, VectorRef velocity) const;
 
-  const PgsOptions& options() const { return options_; }
+  const SweepOptions& options() const { return options_; }
 
  private:
-  PgsOptions options_;
+  SweepOptions options_;
 };
 
-/// What the sweeps of one problem share: steps, factors of bilateral blocks, the pattern of G.
-void prepare_sweeps(const Problem& problem, PgsWorkspace& workspace);
+/// The rule of a contact: the normal impulse, then the tangential one [CB, Alg. 6, l. 3-6].
+struct PgsRule {
+  double omega = 1.0;
 
-/// One sweep over the blocks; keeps `velocity` = (G + R) λ + g. Returns the largest change, as a velocity: an
-/// estimate of the natural map that costs nothing, good enough to decide when to call the judge.
-double sweep(const Problem& problem, PgsWorkspace& workspace, double relaxation, VectorRef lambda, VectorRef velocity);
+  Eigen::Vector3d operator()(const Block& block, const SweepWorkspace::Step& step,
+                             const Eigen::Map<const Eigen::Vector3d>& lambda,
+                             const Eigen::Map<const Eigen::Vector3d>& c) const {
+    const double normal = std::max(0.0, lambda[2] - omega * step.normal * c[2]), pushed = normal - lambda[2];
+    // Friction must see the new normal impulse. CB divides by min(G_xx, G_yy), which can overshoot; 1/max never exceeds
+    // 2/λ_max(G_TT) [RS, eq. (18)].
+    const double shrink = omega * step.tangential;
+    const Eigen::Vector2d target(lambda[0] - shrink * (c[0] + step.G(0, 2) * pushed),
+                                 lambda[1] - shrink * (c[1] + step.G(1, 2) * pushed));
+    const Eigen::Vector2d tangential = project_onto_disk(target, block.mu * normal);
+    return {tangential[0] - lambda[0], tangential[1] - lambda[1], pushed};
+  }
+};
 
 }  // namespace taut

@@ -10,16 +10,21 @@ namespace taut {
 
 struct SolverInfo {
   std::string_view name;
+  Model model;
   std::string_view what;  ///< one line
 };
 
 /// Every method taut has, in the order of presentation.
 std::span<const SolverInfo> solvers();
 
-/// What all methods understand. `max_iterations` 0 means the method's own default.
+/// What a method can be told. Zero means the method's own default; what a method has no use for it ignores.
 struct SolverOptions {
-  double tolerance = 1e-6;  ///< on `Residuals::worst()`
+  double tolerance = 1e-6;  ///< on the worst residual of the method's model
   int max_iterations = 0;
+  double relaxation = 0.0;  ///< ω in (0, 2), over-relaxation of sweeps and of ADMM
+  int sides = 4;            ///< of the pyramid of an LCP, ≥ 3
+  double alpha = 0.0;       ///< ccp_newton_mujoco: compliance as a share of diag G
+  double rho = 0.0;         ///< ADMM: the penalty to start from, in the scaled problem
 };
 
 /// A method by name with its workspace: one per thread. Copies share nothing.
@@ -34,7 +39,8 @@ class Solver {
   /// Room for problems of up to `rows` rows: below it `solve` does not allocate.
   void reserve(int rows);
 
-  /// `lambda` holds the warm start on entry and the solution on exit; `velocity` receives c = (G + R) λ + g.
+  /// `lambda` holds the warm start on entry and the solution on exit; `velocity` receives c = (G + R) λ + g. Throws
+  /// std::invalid_argument, before anything changes, if the method cannot take a block of the problem.
   SolveReport solve(const Problem& problem, VectorRef lambda, VectorRef velocity);
 
   /// What the method carries from one solve to the next beside the caller's λ: ADMM's ρ, 0 for the others and for a
@@ -43,10 +49,12 @@ class Solver {
   void set_penalty(double rho);
 
   std::string_view name() const;
+  Model model() const;
   const SolverOptions& options() const;
 
+  struct Method;  ///< of solver.cpp: a method and its workspace behind one interface
+
  private:
-  struct Method;
   std::unique_ptr<Method> method_;
 };
 
