@@ -1,6 +1,7 @@
 #include "taut/solvers/auto.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "taut/problem/sets.hpp"
 
@@ -8,6 +9,7 @@ namespace taut {
 namespace {
 
 constexpr int kRobotRows = 72;
+constexpr int kMostBursts = 8;
 
 // One solve: what its stages share.
 class Course {
@@ -30,13 +32,24 @@ class Course {
     note(method.solve_from(problem_, current_, workspace_.newton, lambda_, velocity_));
   }
 
+  // Up to `count` sweeps, and as many again, and again, as long as their pace says that they will end the solve before
+  // these are spent.
   void sweeps(int count) {
-    count = std::min(count, left());
+    constexpr int kPace = 10;  // sweeps over which the pace is measured
+    const int most = std::min(kMostBursts * count, left());
     int taken = 0;
-    while (taken < count) {
-      ++taken;
+    double moved = 0.0, moved_before = 0.0;
+    for (int end = std::min(count, most); taken < end; ++taken) {
+      moved = sweep(problem_, workspace_.sweeps, 1.0, lambda_, velocity_, PgsRule{});
       // A sweep that moves less than this has little left to find; the judge decides.
-      if (sweep(problem_, workspace_.sweeps, 1.0, lambda_, velocity_, PgsRule{}) <= 0.1 * options_.tolerance) break;
+      if (moved <= 0.1 * options_.tolerance) {
+        ++taken;
+        break;
+      }
+      if (taken + 1 + kPace == end) moved_before = moved;
+      if (taken + 1 < end || !(moved < moved_before)) continue;
+      const double pace = std::log(moved / moved_before) / kPace;
+      if (std::log(0.1 * options_.tolerance / moved) / pace < count) end = std::min(end + count, most);
     }
     note({.iterations = taken, .residuals = residuals(problem_, lambda_, velocity_)});
   }
@@ -106,13 +119,16 @@ SolveReport Auto::solve(const Problem& problem, AutoWorkspace& workspace, Vector
   Course course(problem, options_, workspace, lambda, velocity);
   if (course.done()) return course.finish();
   const int count_per_newton = course.sweeps_per_newton();
-  // Almost solved: a robot at rest, some of its contacts on the edge between two modes, where Newton dithers.
-  if (!cold && course.worst() < 30.0 * options_.tolerance) course.sweeps(3);
-  if (!cold && !course.done()) course.newton(2);
-  if (course.done()) return course.finish();
+  // A robot's Newton step costs a few sweeps: it goes first and may try for longer. A pile's costs hundreds.
+  const bool robot = problem.rows() <= kRobotRows;
+  if (!cold && robot) {
+    // Almost solved: a robot at rest, some of its contacts on the edge between two modes, where Newton dithers.
+    if (course.worst() < 30.0 * options_.tolerance) course.sweeps(3);
+    if (!course.done()) course.newton(2);
+    if (course.done()) return course.finish();
+  }
 
-  // A robot's Newton step costs a few sweeps and may try for longer; a pile's costs hundreds.
-  const int patience = problem.rows() <= kRobotRows ? 8 : 4;
+  const int patience = robot ? 8 : 4;
   for (int round = 0, count = count_per_newton; round < 4 && !course.done(); ++round, count *= 2) {
     course.sweeps(count);
     if (course.done()) break;

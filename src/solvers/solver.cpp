@@ -2,9 +2,11 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
+#include "taut/problem/sets.hpp"
 #include "taut/solvers/auto.hpp"
 #include "taut/solvers/ccp_newton.hpp"
 #include "taut/solvers/ccp_pgs.hpp"
@@ -18,16 +20,41 @@
 namespace taut {
 namespace {
 
+// Norms square what they are given: beyond these, squares are infinite or zero and nothing can be judged.
+constexpr double kLargest = 1e100, kSmallest = 1e-100;
+
 // Zero times anything finite is zero, and sums of zeros vectorize: cheaper than asking every entry.
-bool all_finite(const Problem& problem, const ConstVectorRef& lambda) {
-  double sum = (0.0 * problem.g).sum() + (0.0 * problem.R).sum() + (0.0 * lambda).sum();
+template <class Values>
+double zero_if_finite(const Values& values) {
+  return (0.0 * values.array()).sum();
+}
+
+bool in_range(const Problem& problem, const ConstVectorRef& lambda) {
+  double sum = zero_if_finite(problem.R);
   if (problem.G.is_sparse()) {
     const auto values = problem.G.sparse().values();
-    sum += (0.0 * Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()))).sum();
+    sum += zero_if_finite(Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size())));
   } else {
-    sum += (0.0 * problem.G.dense()).sum();
+    sum += zero_if_finite(problem.G.dense());
   }
-  return sum == 0.0;
+  // An entry of G is no larger than the diagonal ones it stands between, if G is what it should be.
+  for (int i = 0; i < problem.size(); ++i) {
+    const double stiffness = mean_diagonal(problem, i);
+    if (!(stiffness > kSmallest && stiffness < kLargest)) return false;
+  }
+  return sum == 0.0 && problem.g.lpNorm<Eigen::Infinity>() < kLargest && lambda.lpNorm<Eigen::Infinity>() < kLargest;
+}
+
+// What rounding may have made of c = (G + R) λ + g, at most: |G_ij| ≤ √(G_ii G_jj).
+double rounding(const Problem& problem, const ConstVectorRef& lambda) {
+  double largest = 0.0, sum = 0.0;
+  for (int i = 0; i < problem.size(); ++i) {
+    const Block& block = problem.blocks[i];
+    const double root = std::sqrt(block.size * mean_diagonal(problem, i));
+    largest = std::max(largest, root);
+    sum += root * lambda.segment(block.start, block.size).lpNorm<1>();
+  }
+  return std::numeric_limits<double>::epsilon() * largest * sum;
 }
 
 }  // namespace
@@ -280,16 +307,28 @@ void Solver::reserve(int rows) {
 SolveReport Solver::solve(const Problem& problem, VectorRef lambda, VectorRef velocity) {
   const int rows = problem.rows();
   if (rows == 0) return {};
-  if (!all_finite(problem, lambda)) {
+  const auto give_up = [&](int iterations) {
+    constexpr double inf = std::numeric_limits<double>::infinity();
     lambda.setZero();
     velocity = problem.g;
-    return {.status = Status::not_finite, .residuals = residuals(problem, lambda, velocity)};
-  }
+    return SolveReport{Status::not_finite, iterations, {inf, inf, inf, inf}, inf};
+  };
+  if (!in_range(problem, lambda)) return give_up(0);
   // Half as much again: a pile that grows by one contact a step must not allocate at each.
   if (rows > method_->capacity) reserve(rows + rows / 2);
   SolveReport report = method_->solve(problem, lambda, velocity);
   report.model_residual = report.residuals.worst();
   if (model() != Model::ncp) report.residuals = residuals(problem, lambda, velocity);
+  if (!std::isfinite(report.residuals.worst())) return give_up(report.iterations);
+  // Rows that contradict each other have no solution, and impulses grow until rounding hides g. Then the judge has
+  // judged another problem: what may have been lost counts as what was found.
+  const double lost = rounding(problem, lambda);
+  if (lost > std::max(problem.g.lpNorm<Eigen::Infinity>(), method_->options.tolerance)) {
+    report.residuals.dual += lost;
+    report.residuals.natural += lost;
+    report.model_residual += lost;
+    if (report.status == Status::converged) report.status = Status::stalled;
+  }
   return report;
 }
 

@@ -9,7 +9,7 @@ enum class Status {
   converged,        ///< the judge of the method's model is within the tolerance
   iteration_limit,  ///< ran out of iterations
   stalled,          ///< stopped making progress above the tolerance
-  not_finite,       ///< the problem or the iterate is not finite; λ is zero
+  not_finite,       ///< problem or iterate is not finite, or so large or small that its squares are not; λ is zero
 };
 
 const char* to_string(Status status);
