@@ -137,6 +137,14 @@ void hold(Simulator& simulator, const ArrayLike& q_like, const ArrayLike& kp, co
   }
 }
 
+// An option of the solver: none is its own default, which the library writes as zero.
+double given(std::optional<double> value, const char* what) {
+  if (value && !(*value > 0.0)) {
+    throw std::invalid_argument(std::string(what) + " is " + std::to_string(*value) + ", it must be positive");
+  }
+  return value.value_or(0.0);
+}
+
 }  // namespace
 
 void bind_simulator(nb::module_& m) {
@@ -184,7 +192,9 @@ void bind_simulator(nb::module_& m) {
           "__init__",
           [](Simulator* self, std::shared_ptr<taut::Scene> scene, double dt, const std::string& solver,
              double tolerance, std::optional<int> max_iterations, double margin, double limit_margin, double correction,
-             double correction_speed, bool warm_start, bool joint_limits, bool joint_friction, bool profile) {
+             double correction_speed, double compliance, std::optional<double> relaxation, int sides,
+             std::optional<double> alpha, std::optional<double> rho, bool warm_start, bool joint_limits,
+             bool joint_friction, bool profile) {
             if (max_iterations && *max_iterations <= 0) {
               throw std::invalid_argument("max_iterations is " + std::to_string(*max_iterations) +
                                           ", it must be positive");
@@ -192,22 +202,30 @@ void bind_simulator(nb::module_& m) {
             new (self)
                 Simulator(std::move(scene), {.dt = dt,
                                              .solver = solver,
-                                             .tolerance = tolerance,
-                                             .max_iterations = max_iterations.value_or(0),
+                                             .solving = {.tolerance = tolerance,
+                                                         .max_iterations = max_iterations.value_or(0),
+                                                         .relaxation = given(relaxation, "relaxation"),
+                                                         .sides = sides,
+                                                         .alpha = given(alpha, "alpha"),
+                                                         .rho = given(rho, "rho")},
                                              .stabilization = {margin, limit_margin, correction, correction_speed},
+                                             .compliance = compliance,
                                              .warm_start = warm_start,
                                              .joint_limits = joint_limits,
                                              .joint_friction = joint_friction,
                                              .profile = profile});
           },
-          "scene"_a, "dt"_a = defaults.dt, "solver"_a = defaults.solver, "tolerance"_a = defaults.tolerance,
+          "scene"_a, "dt"_a = defaults.dt, "solver"_a = defaults.solver, "tolerance"_a = defaults.solving.tolerance,
           "max_iterations"_a = nb::none(), nb::kw_only(), "margin"_a = stabilization.margin,
           "limit_margin"_a = stabilization.limit_margin, "correction"_a = stabilization.correction,
-          "correction_speed"_a = stabilization.correction_speed, "warm_start"_a = defaults.warm_start,
-          "joint_limits"_a = defaults.joint_limits, "joint_friction"_a = defaults.joint_friction,
-          "profile"_a = defaults.profile,
+          "correction_speed"_a = stabilization.correction_speed, "compliance"_a = defaults.compliance,
+          "relaxation"_a = nb::none(), "sides"_a = defaults.solving.sides, "alpha"_a = nb::none(), "rho"_a = nb::none(),
+          "warm_start"_a = defaults.warm_start, "joint_limits"_a = defaults.joint_limits,
+          "joint_friction"_a = defaults.joint_friction, "profile"_a = defaults.profile,
           "dt in s, tolerance in m/s on the judge. margin: closer than this (m) a pair is a contact. correction: share "
-          "of a penetration corrected in a step, at most at correction_speed (m/s). profile fills `seconds`.")
+          "of a penetration corrected in a step, at most at correction_speed (m/s). compliance (m/N) makes contacts "
+          "give way: at rest a force f sinks by f compliance / correction. relaxation, sides, alpha and rho go to the "
+          "solver, as in `solve`. profile fills `seconds`.")
       .def("step", &step, "q"_a, "v"_a, "tau"_a = nb::none(), "fext"_a = nb::none(), "control"_a = nb::none(),
            "One step. tau (nv,), fext (njoints, 6): (force, moment) in the joints' frames, control: one value per "
            "actuator of the scene.")
@@ -235,6 +253,6 @@ void bind_simulator(nb::module_& m) {
           "Where the last step's time went, if profile: dynamics, collision, delassus, solver, integration.")
       .def_prop_ro("scene", [](const Simulator& s) { return std::const_pointer_cast<taut::Scene>(s.shared_scene()); })
       .def_prop_ro("dt", [](const Simulator& s) { return s.options().dt; })
-      .def_prop_ro("tolerance", [](const Simulator& s) { return s.options().tolerance; })
+      .def_prop_ro("tolerance", [](const Simulator& s) { return s.options().solving.tolerance; })
       .def_prop_ro("solver", [](const Simulator& s) { return s.options().solver; });
 }

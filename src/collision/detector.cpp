@@ -93,39 +93,6 @@ CollisionDetector::CollisionDetector(const pinocchio::GeometryModel& geometry) {
   epa_.reset(epa_iterations, tolerance);
 }
 
-void CollisionDetector::build_groups() {
-  const auto key = [&](const Pair& pair) {
-    const bool plane = pair.method == Pair::Method::half_space;
-    return std::array<int, 3>{std::min(pair.joint_1, pair.joint_2), std::max(pair.joint_1, pair.joint_2),
-                              plane ? pair.other : -1};
-  };
-  std::stable_sort(pairs_.begin(), pairs_.end(), [&](const Pair& a, const Pair& b) { return key(a) < key(b); });
-  for (std::size_t i = 0; i < pairs_.size(); ++i) {
-    const int order = static_cast<int>(i);
-    if (i == 0 || key(pairs_[i]) != key(pairs_[i - 1])) {
-      const Pair& pair = pairs_[i];
-      const bool plane = pair.method == Pair::Method::half_space;
-      const int body = pair.normal_to_leading ? pair.joint_1 : pair.joint_2;  // of the leading, bounded shape
-      groups_.push_back({plane ? body : pair.joint_1, pair.joint_2, plane ? pair.other : -1, order, order});
-    }
-    groups_.back().last = order + 1;
-  }
-}
-
-bool CollisionDetector::culled(const Group& group, double margin) const {
-  const Ball& a = body_balls_[static_cast<std::size_t>(group.joint_1)];
-  if (group.half_space >= 0) {
-    const Shape& plane = shapes_[static_cast<std::size_t>(group.half_space)];
-    const Pose& pose = poses_[static_cast<std::size_t>(group.half_space)];
-    const double travel = a.travel + balls_[static_cast<std::size_t>(group.half_space)].travel;
-    const Vector3d n = pose.rotation * plane.normal;
-    return n.dot(a.center - pose.translation) - plane.offset > a.radius + margin + travel;
-  }
-  const Ball& b = body_balls_[static_cast<std::size_t>(group.joint_2)];
-  const double reach = a.radius + b.radius + margin + a.travel + b.travel;
-  return (a.center - b.center).squaredNorm() > reach * reach;
-}
-
 CollisionMemory CollisionDetector::memory() const {
   CollisionMemory memory;
   memory.touches.reserve(64);
@@ -194,8 +161,8 @@ void CollisionDetector::detect(const pinocchio::GeometryModel& geometry, const s
   touches_.clear();
   narrow_phase_calls_ = 0;
   auto before = memory.touches.begin();
-  for (const Group& group : groups_) {
-    if (culled(group, margin)) continue;
+  const auto visit = [&](const Group& group) {
+    if (culled(group, margin)) return;
     for (int order = group.first; order < group.last; ++order) {
       const Pair& pair = pairs_[static_cast<std::size_t>(order)];
       CollisionMemory::Guess& guess = memory.guesses[static_cast<std::size_t>(order)];
@@ -211,6 +178,12 @@ void CollisionDetector::detect(const pinocchio::GeometryModel& geometry, const s
       while (after != memory.touches.end() && after->order == order) ++after;
       emit(order, pair, {before, after}, touches_, contacts);
     }
+  };
+  if (swept_.empty()) {
+    for (const Group& group : groups_) visit(group);
+  } else {
+    sweep(margin);
+    for (const int group : candidates_) visit(groups_[static_cast<std::size_t>(group)]);
   }
   std::swap(memory.touches, touches_);
 }

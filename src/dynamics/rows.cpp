@@ -47,4 +47,9 @@ Eigen::Ref<Eigen::VectorXd> Rows::last_bias() {
   return bias().segment(block.start, block.size);
 }
 
+Eigen::Ref<Eigen::VectorXd> Rows::last_compliance() {
+  const Block& block = blocks_.back();
+  return compliance().segment(block.start, block.size);
+}
+
 }  // namespace taut

@@ -33,6 +33,8 @@ SimulatorOptions checked(SimulatorOptions options) {
     if (!fine) throw std::invalid_argument(std::string("simulator: ") + what + " is " + std::to_string(value));
   };
   require(options.dt > 0.0 && std::isfinite(options.dt), "dt must be positive and finite; it", options.dt);
+  require(options.compliance >= 0.0 && std::isfinite(options.compliance), "compliance must not be negative; it",
+          options.compliance);
   const Stabilization& s = options.stabilization;
   require(s.margin >= 0.0 && std::isfinite(s.margin), "margin must not be negative; it", s.margin);
   require(s.limit_margin >= 0.0 && std::isfinite(s.limit_margin), "limit_margin must not be negative; it",
@@ -78,7 +80,10 @@ void Servo::clear() { *this = Servo(static_cast<int>(kp.size())); }
 
 Problem Record::problem() const {
   const int n = rows.rows();
-  return {.G = G.topLeftCorner(n, n), .g = g.head(n), .R = rows.compliance(), .blocks = rows.blocks()};
+  return {.G = is_sparse ? BlockMatrix(sparse) : BlockMatrix(ConstMatrixRef(G.topLeftCorner(n, n))),
+          .g = g.head(n),
+          .R = rows.compliance(),
+          .blocks = rows.blocks()};
 }
 
 Eigen::Map<const Eigen::Matrix3Xd> Record::contact_impulses() const {
@@ -92,7 +97,7 @@ Simulator::Simulator(std::shared_ptr<const Scene> scene, SimulatorOptions option
       dynamics_(scene_->model),
       joint_rows_(taut::joint_rows(scene_->model)),
       free_joints_(scene_->model),
-      solver_(options_.solver, {.tolerance = options_.tolerance, .max_iterations = options_.max_iterations}),
+      solver_(options_.solver, options_.solving),
       servo_(scene_->model.nv),
       collision_memory_(detector_.memory()) {
   const auto& model = scene_->model;
@@ -219,7 +224,7 @@ void Simulator::free_motion(std::span<const pinocchio::Force> fext, const ConstV
   dynamics_.add_external_forces(fext, record_.tau);
 
   dynamics_.factorize(model, implicit_);
-  work_ += record_.tau - dynamics_.data().nle;
+  work_ += record_.tau - dynamics_.nonlinear_effects();
   dynamics_.solve(model, work_);
   record_.v_free = record_.v + dt * work_;
   free_joints_.hold_axes(record_.v, dt, record_.v_free);
@@ -265,18 +270,28 @@ void Simulator::constrain() {
   const auto& model = scene_->model;
   Rows& rows = record_.rows;
   rows.clear();
-  add_contacts(record_.contacts, dynamics_, options_.dt, options_.stabilization, rows);
+  add_contacts(record_.contacts, dynamics_, options_.dt, options_.stabilization, rows, options_.compliance);
   add_joint_rows(model, joint_rows_, dynamics_, record_.q, record_.v, options_.dt, options_.stabilization, rows,
                  record_.joint_rows);
   const int n = rows.rows();
-  if (n > record_.G.rows()) {
+  if (n > record_.g.size()) {
     const int room = n + n / 2;
-    record_.G.resize(room, room);
     for (VectorXd* x : {&record_.g, &record_.impulse, &record_.velocity}) x->setZero(room);
     solver_.reserve(room);
   }
+  // Few rows are faster dense, and those of one tree all meet.
+  constexpr int kDenseRows = 72;
+  record_.is_sparse = n > kDenseRows && dynamics_.forest().trees().size() > 1;
+  if (!record_.is_sparse && n > record_.G.rows()) {
+    const int room = n + n / 2;
+    record_.G.resize(room, room);
+  }
   if (n == 0) return;
-  dynamics_.delassus(rows, record_.G);
+  if (record_.is_sparse) {
+    dynamics_.delassus(rows, record_.sparse);
+  } else {
+    dynamics_.delassus(rows, record_.G);
+  }
   dynamics_.apply(rows, record_.v_free, record_.g.head(n));
   record_.g.head(n) += rows.bias();
 }
@@ -302,8 +317,7 @@ const Record& Simulator::step(const ConstVectorRef& q, const ConstVectorRef& v, 
   }
   {
     const auto timed = watch(Phase::collision);
-    const auto& velocities = dynamics_.data().v;
-    detector_.detect(scene_->geometry, dynamics_.data().oMi, {velocities.data(), velocities.size()}, options_.dt,
+    detector_.detect(scene_->geometry, dynamics_.placements(), dynamics_.velocities(), options_.dt,
                      options_.stabilization.margin, collision_memory_, record_.contacts);
     for (Contact& contact : record_.contacts) {
       const auto& pair = scene_->geometry.collisionPairs[static_cast<std::size_t>(contact.pair)];

@@ -26,8 +26,28 @@ VectorXd moved(const pinocchio::Model& model, const VectorXd& q, const VectorXd&
   return out;
 }
 
+// By turns: two articulated trees, the same among free bodies, and one tree alone.
+pinocchio::Model random_world(unsigned seed, std::mt19937& rng) {
+  const auto place = [&] { return SE3(random_rotation(rng), random_vector(rng, 0.3)); };
+  pinocchio::Model model;
+  const auto add = [&](pinocchio::JointIndex parent, const pinocchio::JointModel& kind) {
+    const auto joint = model.addJoint(parent, kind, place(), "added" + std::to_string(model.njoints));
+    model.appendBodyToJoint(joint, Inertia::FromBox(1.0 + 0.1 * model.njoints, 0.2, 0.3, 0.1), place());
+    return joint;
+  };
+  if (seed % 3 == 2) {
+    const auto base = add(0, pinocchio::JointModelFreeFlyer());
+    for (int leg = 0; leg < 3; ++leg) add(add(base, pinocchio::JointModelSpherical()), pinocchio::JointModelRX());
+  } else {
+    model = random_tree(rng);
+    for (unsigned k = 0; k < 3 * (seed % 3); ++k) add(0, pinocchio::JointModelFreeFlyer());
+  }
+  model.armature = 0.1 * random_vector_x(model.nv, rng).cwiseAbs();
+  return model;
+}
+
 struct RandomState {
-  explicit RandomState(unsigned seed) : rng(seed), model(random_tree(rng)) {
+  explicit RandomState(unsigned seed) : rng(seed), model(random_world(seed, rng)) {
     q = moved(model, pinocchio::neutral(model), random_vector_x(model.nv, rng));
     v = random_vector_x(model.nv, rng);
     tau = random_vector_x(model.nv, rng);
@@ -73,13 +93,28 @@ MatrixXd dense_jacobian(const RandomState& state, std::span<const Contact> conta
   return J;
 }
 
+MatrixXd dense(const BlockSparse& sparse, std::span<const Block> blocks) {
+  MatrixXd G = MatrixXd::Zero(sparse.rows(), sparse.rows());
+  for (int i = 0; i < sparse.size(); ++i) {
+    const Panel panel = sparse.panel(i);
+    for (const Run& run : panel.runs) {
+      for (int c = 0; c < blocks[i].size; ++c) {
+        for (int r = 0; r < run.size; ++r) {
+          G(run.start + r, blocks[i].start + c) = panel.data[run.row + r + c * panel.stride];
+        }
+      }
+    }
+  }
+  return G;
+}
+
 TEST(Dynamics, FreeAccelerationIsThatOfTheArticulatedBodyAlgorithm) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     RandomState state(seed);
     Dynamics dynamics(state.model);
     dynamics.update(state.model, state.q, state.v);
     dynamics.factorize(state.model, VectorXd::Zero(state.model.nv));
-    VectorXd a = state.tau - dynamics.data().nle;
+    VectorXd a = state.tau - dynamics.nonlinear_effects();
     dynamics.solve(state.model, a);
     pinocchio::Data data(state.model);
     const VectorXd expected = pinocchio::aba(state.model, data, ConstVectorRef(state.q), ConstVectorRef(state.v),
@@ -89,19 +124,59 @@ TEST(Dynamics, FreeAccelerationIsThatOfTheArticulatedBodyAlgorithm) {
 }
 
 TEST(Dynamics, ImplicitTermsAreArmature) {
-  RandomState state(3);
-  const VectorXd implicit = random_vector_x(state.model.nv, state.rng).cwiseAbs();
-  Dynamics dynamics(state.model);
-  dynamics.update(state.model, state.q, state.v);
-  dynamics.factorize(state.model, implicit);
-  VectorXd a = state.tau - dynamics.data().nle;
-  dynamics.solve(state.model, a);
-  pinocchio::Model heavier = state.model;
-  heavier.armature += implicit;
-  pinocchio::Data data(heavier);
-  const VectorXd expected = pinocchio::aba(heavier, data, ConstVectorRef(state.q), ConstVectorRef(state.v),
-                                           ConstVectorRef(state.tau), pinocchio::Convention::WORLD);
-  EXPECT_LT((a - expected).norm(), 1e-9 * expected.norm());
+  for (unsigned seed = 3; seed < 6; ++seed) {
+    RandomState state(seed);
+    const VectorXd implicit = random_vector_x(state.model.nv, state.rng).cwiseAbs();
+    Dynamics dynamics(state.model);
+    dynamics.update(state.model, state.q, state.v);
+    dynamics.factorize(state.model, implicit);
+    VectorXd a = state.tau - dynamics.nonlinear_effects();
+    dynamics.solve(state.model, a);
+    pinocchio::Model heavier = state.model;
+    heavier.armature += implicit;
+    pinocchio::Data data(heavier);
+    const VectorXd expected = pinocchio::aba(heavier, data, ConstVectorRef(state.q), ConstVectorRef(state.v),
+                                             ConstVectorRef(state.tau), pinocchio::Convention::WORLD);
+    EXPECT_LT((a - expected).norm(), 1e-9 * expected.norm());
+  }
+}
+
+TEST(Dynamics, ReadsMassesGravityAndPlacementsAtEveryUpdate) {
+  for (unsigned seed = 0; seed < 3; ++seed) {
+    RandomState state(seed);
+    Dynamics dynamics(state.model);
+    dynamics.update(state.model, state.q, state.v);
+    for (auto& inertia : state.model.inertias) inertia.mass() *= 1.5;
+    for (auto& placement : state.model.jointPlacements) placement.translation().x() += 0.1;
+    state.model.armature.array() += 0.3;
+    state.model.gravity.linear() = Vector3d(1.0, 2.0, 3.0);
+    Dynamics fresh(state.model);
+    VectorXd a = state.tau, expected = state.tau;
+    for (auto [which, x] : {std::pair(&dynamics, &a), std::pair(&fresh, &expected)}) {
+      which->update(state.model, state.q, state.v);
+      which->factorize(state.model, VectorXd::Zero(state.model.nv));
+      *x -= which->nonlinear_effects();
+      which->solve(state.model, *x);
+    }
+    EXPECT_EQ(a, expected) << "seed " << seed;
+    for (int joint = 1; joint < state.model.njoints; ++joint) {
+      EXPECT_EQ(dynamics.placements()[joint], fresh.placements()[joint]);
+    }
+  }
+}
+
+TEST(Dynamics, PlacementsAndVelocitiesAreThoseOfForwardKinematics) {
+  for (unsigned seed = 0; seed < 6; ++seed) {
+    RandomState state(seed);
+    Dynamics dynamics(state.model);
+    dynamics.update(state.model, state.q, state.v);
+    pinocchio::Data data(state.model);
+    pinocchio::forwardKinematics(state.model, data, ConstVectorRef(state.q), ConstVectorRef(state.v));
+    for (std::size_t joint = 0; joint < data.oMi.size(); ++joint) {
+      EXPECT_TRUE(dynamics.placements()[joint].isApprox(data.oMi[joint], 1e-12)) << "seed " << seed;
+      EXPECT_LT((dynamics.velocities()[joint] - data.v[joint]).toVector().norm(), 1e-12) << "seed " << seed;
+    }
+  }
 }
 
 TEST(Dynamics, ExternalForcesAreThoseOfTheArticulatedBodyAlgorithm) {
@@ -114,7 +189,7 @@ TEST(Dynamics, ExternalForcesAreThoseOfTheArticulatedBodyAlgorithm) {
     Dynamics dynamics(state.model);
     dynamics.update(state.model, state.q, state.v);
     dynamics.factorize(state.model, VectorXd::Zero(state.model.nv));
-    VectorXd a = state.tau - dynamics.data().nle;
+    VectorXd a = state.tau - dynamics.nonlinear_effects();
     dynamics.add_external_forces(forces, a);
     dynamics.solve(state.model, a);
     pinocchio::Data data(state.model);
@@ -157,6 +232,14 @@ TEST(Dynamics, DelassusIsTheDenseProduct) {
     EXPECT_LT((corner - expected).norm(), 1e-10 * expected.norm()) << "seed " << seed;
     EXPECT_EQ(corner, MatrixXd(corner.transpose()));
     EXPECT_EQ(G(rows.rows(), 0), 7.0);  // only its corner is touched
+
+    // The same numbers where two constraints hold a common tree, and nothing elsewhere.
+    BlockSparse sparse;
+    dynamics.delassus(rows, sparse);
+    const MatrixXd unpacked = dense(sparse, rows.blocks());
+    EXPECT_EQ(unpacked, corner) << "seed " << seed;
+    for (int twice = 0; twice < 2; ++twice) dynamics.delassus(rows, sparse);  // forgets what it held
+    EXPECT_EQ(dense(sparse, rows.blocks()), unpacked);
 
     VectorXd out(rows.rows()), torque = VectorXd::Zero(state.model.nv);
     dynamics.apply(rows, state.v, out);
@@ -219,7 +302,7 @@ TEST(FreeJoints, AFreeFlightIsStraightWhateverTheSpin) {
   for (int k = 1; k <= 200; ++k) {
     dynamics.update(model, q, v);
     dynamics.factorize(model, VectorXd::Zero(9));
-    VectorXd a = -dynamics.data().nle;
+    VectorXd a = -dynamics.nonlinear_effects();
     dynamics.solve(model, a);
     VectorXd v_free = v + dt * a;
     free.hold_axes(v, dt, v_free);

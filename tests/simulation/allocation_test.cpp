@@ -46,6 +46,23 @@ TEST(StepAllocation, AStackOfBoxesAllocatesNothing) {
   }
 }
 
+TEST(StepAllocation, ASparseProblemAllocatesNothing) {
+  const Scene scene = stack(std::vector<double>(12, 1.0));  // 144 rows
+  EXPECT_EQ(allocations(scene, {}, VectorXd::Zero(scene.model.nv), 20, 500, kNothing), 0);
+}
+
+TEST(StepAllocation, AFieldOfManyBodiesAllocatesNothing) {
+  Scene scene;  // 2415 couples of bodies: collision sweeps
+  add_floor(scene);
+  for (int i = 0; i < 70; ++i) {
+    add_box(scene, "cube" + std::to_string(i), 1.0, Vector3d::Constant(0.1),
+            at(0.11 * (i / 2), 0.0, 0.05 + 0.1 * (i % 2)));
+  }
+  VectorXd v = VectorXd::Zero(scene.model.nv);
+  v[0] = 0.5;  // one column runs into the next
+  EXPECT_EQ(allocations(scene, {.solver = "pgs", .solving = {.max_iterations = 50}}, v, 50, 50, kNothing), 0);
+}
+
 TEST(StepAllocation, AStandingRobotAllocatesNothing) {
   const Scene scene = quadruped();
   const auto stand = [&](Simulator& sim) {

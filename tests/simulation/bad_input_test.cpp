@@ -122,9 +122,9 @@ TEST(BadOptions, AreNamed) {
     EXPECT_PRED2(says, complaint_about(scene, {.dt = dt}), "dt") << dt;
   }
   EXPECT_PRED2(says, complaint_about(scene, {.solver = "magic"}), "magic");
-  EXPECT_PRED2(says, complaint_about(scene, {.tolerance = -1.0}), "tolerance");
-  EXPECT_PRED2(says, complaint_about(scene, {.tolerance = kNan}), "tolerance");
-  EXPECT_PRED2(says, complaint_about(scene, {.max_iterations = -1}), "-1");
+  EXPECT_PRED2(says, complaint_about(scene, {.solving = {.tolerance = -1.0}}), "tolerance");
+  EXPECT_PRED2(says, complaint_about(scene, {.solving = {.tolerance = kNan}}), "tolerance");
+  EXPECT_PRED2(says, complaint_about(scene, {.solving = {.max_iterations = -1}}), "-1");
   EXPECT_PRED2(says, complaint_about(scene, {.stabilization = {.margin = -1.0}}), "margin");
   EXPECT_PRED2(says, complaint_about(scene, {.stabilization = {.limit_margin = kNan}}), "limit_margin");
   EXPECT_PRED2(says, complaint_about(scene, {.stabilization = {.correction = 1.5}}), "correction");

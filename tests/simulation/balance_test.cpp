@@ -170,7 +170,7 @@ TEST(Balance, EnergyChangesByTheWorkOfContactsAndTheLossOfTheStep) {
       add_box(scene, "cube" + std::to_string(i), 1.0 + i, Vector3d::Constant(0.1), place, 0.5);
     }
   }
-  Simulator sim(std::make_shared<const Scene>(scene), {.tolerance = 1e-9});
+  Simulator sim(std::make_shared<const Scene>(scene), {.solving = {.tolerance = 1e-9}});
   VectorXd q = scene.q0, v = VectorXd::Zero(scene.model.nv), mass(scene.model.nv);
   for (int joint = 1; joint < scene.model.njoints; ++joint) {
     const Inertia& body = scene.model.inertias[static_cast<std::size_t>(joint)];

@@ -34,7 +34,7 @@ TEST(Step, FreeFallIsTheDiscreteParabola) {
 
 TEST(Step, ARestingCubeStaysAtRest) {
   for (const char* solver : {"pgs", "admm", "newton", "auto"}) {
-    Simulator sim(share(cube_on_plane(0.5)), {.solver = solver, .tolerance = 1e-10});
+    Simulator sim(share(cube_on_plane(0.5)), {.solver = solver, .solving = {.tolerance = 1e-10}});
     Moving cube = at_rest(sim);
     for (int k = 0; k < 500; ++k) {
       cube.step(sim);
@@ -56,7 +56,7 @@ TEST(Step, ASlidingCubeStopsAtTheDiscreteSumInAnyDirection) {
   for (int turn = 0; turn < 12; ++turn) {
     const double angle = 0.1 + turn * M_PI / 6.0;
     const Vector3d direction(std::cos(angle), std::sin(angle), 0.0);
-    Simulator sim(share(cube_on_plane(mu)), {.dt = dt, .tolerance = 1e-11});
+    Simulator sim(share(cube_on_plane(mu)), {.dt = dt, .solving = {.tolerance = 1e-11}});
     Moving cube = at_rest(sim);
     cube.v.head<3>() = v0 * direction;
     for (int k = 1; k <= steps; ++k) {
@@ -84,7 +84,7 @@ TEST(Step, AnInclineHoldsBelowTheFrictionAngleAndSlipsAbove) {
       add_shape(scene, 0, "slope", std::make_shared<coal::Halfspace>(Vector3d::UnitZ(), 0.0),
                 SE3(tilt, Vector3d::Zero()), {.friction = mu});
       add_box(scene, "cube", 1.0, Vector3d::Constant(0.1), SE3(tilt * turn, 0.05 * tilt.col(2)), mu);
-      Simulator sim(share(std::move(scene)), {.dt = dt, .tolerance = 1e-11});
+      Simulator sim(share(std::move(scene)), {.dt = dt, .solving = {.tolerance = 1e-11}});
       Moving cube = at_rest(sim);
       for (int k = 1; k <= 200; ++k) cube.step(sim);
       const Vector3d downhill = tilt.col(0);
@@ -102,7 +102,7 @@ TEST(Step, ADroppedBallLandsAtTheRightStepWithoutBounceOrPenetration) {
     Scene scene;
     add_floor(scene);
     add_ball(scene, "ball", 0.3, r, at(0.0, 0.0, r + height));
-    Simulator sim(share(std::move(scene)), {.dt = dt, .tolerance = 1e-12});
+    Simulator sim(share(std::move(scene)), {.dt = dt, .solving = {.tolerance = 1e-12}});
     Moving ball = at_rest(sim);
     double gap = height;
     int k = 0;
@@ -128,7 +128,7 @@ TEST(Step, ABallThatSlidesEndsRollingAtFiveSeventhsOfItsSpeed) {
   Scene scene;
   add_floor(scene, 0.0, {.friction = 0.3});
   add_ball(scene, "ball", 1.0, r, at(0.0, 0.0, r), 0.3);
-  Simulator sim(share(std::move(scene)), {.tolerance = 1e-12});
+  Simulator sim(share(std::move(scene)), {.solving = {.tolerance = 1e-12}});
   Moving ball = at_rest(sim);
   ball.v[0] = v0;
   for (int k = 0; k < 500; ++k) ball.step(sim);

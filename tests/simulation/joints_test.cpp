@@ -84,7 +84,7 @@ TEST(Joints, ALimitCarriesTheTorqueOfGravity) {
   for (const double stop : {0.0, 0.6, -0.9}) {
     Scene scene = pendulum(m, l);
     scene.model.upperPositionLimit[0] = stop;
-    Simulator sim(share(std::move(scene)), {.dt = dt, .tolerance = 1e-12});
+    Simulator sim(share(std::move(scene)), {.dt = dt, .solving = {.tolerance = 1e-12}});
     VectorXd q = one(stop - 0.3), v = one(0.0);
     for (int k = 0; k < 1000; ++k) {
       const Record& record = sim.step(q, v);
@@ -112,7 +112,7 @@ TEST(Joints, DryFrictionHoldsUpToItsBoundAndBrakesByIt) {
     Scene scene = slider(m);
     scene.model.upperDryFrictionLimit[0] = bound;
     scene.model.lowerDryFrictionLimit[0] = -bound;
-    Simulator sim(share(std::move(scene)), {.dt = dt, .tolerance = 1e-12});
+    Simulator sim(share(std::move(scene)), {.dt = dt, .solving = {.tolerance = 1e-12}});
     VectorXd q = one(0.0), v = one(0.0);
     for (int k = 0; k < 100; ++k) {
       const Record& record = sim.step(q, v);

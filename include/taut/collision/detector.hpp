@@ -73,13 +73,18 @@ class CollisionDetector {
 
   /// The pairs of two bodies, or of a body and a half-space: ruled out together if the bodies are far apart.
   struct Group {
-    int joint_1, joint_2;  ///< joint_2 is unused with a half-space
+    int joint_1, joint_2;  ///< with a half-space joint_2 is the one it stands on
     int half_space;        ///< its shape, or −1
     int first, last;       ///< pairs
   };
 
+  static bool apart(const Ball& a, const Ball& b, double margin) {
+    const double reach = a.radius + b.radius + margin + a.travel + b.travel;
+    return (a.center - b.center).squaredNorm() > reach * reach;
+  }
   void build_groups();
   bool culled(const Group& group, double margin) const;
+  void sweep(double margin);
   void place(const pinocchio::GeometryModel& geometry, const std::vector<pinocchio::SE3>& oMi,
              std::span<const pinocchio::Motion> velocity, double dt);
   bool culled(const Pair& pair, const CollisionMemory::Guess& guess, double margin) const;
@@ -104,6 +109,15 @@ class CollisionDetector {
   std::vector<Ball> balls_;
   std::vector<Pair> pairs_;
   std::vector<Group> groups_;
+  /// A body on the axis of the sweep.
+  struct Extent {
+    double low, high;
+    int joint;
+  };
+  std::vector<Extent> swept_;     ///< the bodies of many couples; empty if the couples are few
+  std::vector<int> kept_;         ///< groups that are no couple of two bodies: always candidates
+  std::vector<int> first_group_;  ///< of each joint: its couples with the bodies after it
+  std::vector<int> candidates_;   ///< groups that may touch, in order
   std::vector<Hull> hulls_;       ///< one per joint
   std::vector<Ball> body_balls_;  ///< the hulls, placed
   std::vector<CollisionMemory::Touch> touches_;

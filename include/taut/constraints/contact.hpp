@@ -19,7 +19,12 @@ struct Stabilization {
 double gap_bias(double gap, double dt, const Stabilization& stabilization);
 
 /// Appends (t1, t2, n) of each contact: velocity of body 1 relative to body 2 at the contact point.
+///
+/// `compliance` e (m/N) makes a contact give way: R = e/dt² on its rows, so that R λ = e f/dt for λ = f dt. With the
+/// whole gap as bias, c + φ/dt + e f/dt = 0 says φ + dt c = −e f: at the end of the step a spring of stiffness 1/e. A
+/// penetration enters the bias by the share Kp, so that a body at rest sinks by e f/Kp and gets there as one that is
+/// damped. Tangents remember no position: a contact that sticks creeps at e f_t/dt.
 void add_contacts(std::span<const Contact> contacts, const Dynamics& dynamics, double dt,
-                  const Stabilization& stabilization, Rows& rows);
+                  const Stabilization& stabilization, Rows& rows, double compliance = 0.0);
 
 }  // namespace taut

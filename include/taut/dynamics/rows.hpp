@@ -33,8 +33,9 @@ class Rows {
   /// Appends an arm of the last constraint and returns its part of J, size × depth, to be filled.
   Map add_arm(int joint, int depth);
 
-  /// Bias of the rows of the last constraint.
+  /// Bias and compliance of the rows of the last constraint.
   Eigen::Ref<Eigen::VectorXd> last_bias();
+  Eigen::Ref<Eigen::VectorXd> last_compliance();
 
   int rows() const { return rows_; }
   std::span<const Block> blocks() const { return blocks_; }

@@ -19,9 +19,9 @@ namespace taut {
 struct SimulatorOptions {
   double dt = 1e-3;
   std::string solver = "auto";
-  double tolerance = 1e-6;  ///< m/s, on the judge
-  int max_iterations = 0;   ///< 0: the solver's own
+  SolverOptions solving{};  ///< what the solver is told; its tolerance is in m/s
   Stabilization stabilization{};
+  double compliance = 0.0;  ///< m/N, of every contact, see `add_contacts`; 0: rigid
   bool warm_start = true;
   bool joint_limits = true;
   bool joint_friction = true;
@@ -41,7 +41,9 @@ struct Record {
   std::vector<Contact> contacts;   ///< the first blocks of the problem, in this order
   std::vector<int> joint_rows;     ///< the blocks after them: indices into `Simulator::joint_rows()`
   Rows rows;
-  Eigen::MatrixXd G;                     ///< at least rows() × rows(): see `problem()`
+  Eigen::MatrixXd G;   ///< at least rows() × rows(), unless `is_sparse`: see `problem()`
+  BlockSparse sparse;  ///< the Delassus matrix of a pile, instead of `G`
+  bool is_sparse = false;
   Eigen::VectorXd g, impulse, velocity;  ///< at least rows() long
   SolveReport report;
   std::array<double, phase_count> seconds{};

@@ -69,7 +69,7 @@ def heavy_on_light(ratio: float = 1000.0, side: float = 0.2, mu: float = 0.8) ->
 
 
 def pile(n: int = 20, seed: int = 0, mu: float = 0.6) -> Scene:
-    """Boxes, balls, capsules and cylinders dropped on each other."""
+    """Boxes, balls, capsules and cylinders dropped on each other, from a block of them that do not touch."""
     _positive(n=n)
     rng = np.random.default_rng(seed)
     scene = _on_floor(mu)
@@ -79,15 +79,21 @@ def pile(n: int = 20, seed: int = 0, mu: float = 0.6) -> Scene:
         lambda s: coal.Capsule(s / 3, s / 2),
         lambda s: coal.Cylinder(s / 2, s),
     )
+    size, jitter = 0.1, 0.01
+    reach = 1.2 * size * math.sqrt(3) / 2  # half the diagonal of the largest box: no body is wider, however turned
+    cell = 2 * (reach + jitter)
+    side = max(3, round(n ** (1 / 3)))  # as wide as high
     for i in range(n):
-        layer, place = divmod(i, 9)
-        x, y = (place % 3 - 1) * 0.16, (place // 3 - 1) * 0.16
+        layer, place = divmod(i, side * side)
+        column, row = divmod(place, side)
+        shape = makers[i % 4](size)
         quaternion = rng.normal(size=4)
+        corner = np.array([row - (side - 1) / 2, column - (side - 1) / 2, layer + 0.5])
         scene.add_body(
             f"body_{i}",
-            makers[i % 4](0.1),
+            shape,
             1.0,
-            [x + rng.uniform(-0.01, 0.01), y + rng.uniform(-0.01, 0.01), 0.1 + 0.17 * layer],
+            cell * corner + rng.uniform(-jitter, jitter, 3),
             quaternion / np.linalg.norm(quaternion),
             friction=mu,
         )

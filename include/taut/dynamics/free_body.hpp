@@ -1,0 +1,42 @@
+#pragma once
+
+#include <pinocchio/multibody.hpp>
+
+#include <Eigen/Core>
+
+#include "taut/problem/block_matrix.hpp"
+
+namespace taut {
+
+/// Dynamics of a tree that is one body on a free joint: everything has a closed form of fixed size, which for a pile of
+/// a thousand is worth having. The numbers are those of Pinocchio's CRBA, non-linear effects and U D Uᵀ.
+class FreeBody {
+ public:
+  using Matrix6 = Eigen::Matrix<double, 6, 6>;
+  using Vector6 = Eigen::Matrix<double, 6, 1>;
+
+  FreeBody(int joint, int first_q, int first_dof) : joint_(joint), q_(first_q), dof_(first_dof) {}
+
+  /// Placement, world Jacobian (its six columns), mass matrix and non-linear effects.
+  void update(const pinocchio::Model& model, const double* q, const double* v, pinocchio::SE3& placement,
+              Eigen::Ref<Matrix6> jacobian, Eigen::Ref<Vector6> nonlinear_effects);
+
+  /// M + diag(implicit) = U D Uᵀ; once after `update`.
+  void factorize(const double* implicit, double* inverse_sqrt_D);
+
+  /// x ← (M + diag)⁻¹ x.
+  void solve(double* x) const;
+
+  int joint() const { return joint_; }
+  int first_q() const { return q_; }
+  int first_dof() const { return dof_; }
+  /// U, unit upper triangular; the rest of the matrix means nothing.
+  const Matrix6& U() const { return M_; }
+
+ private:
+  int joint_, q_, dof_;
+  Matrix6 M_ = Matrix6::Identity();  ///< after `factorize`: U in its upper triangle
+  Vector6 inverse_D_ = Vector6::Ones();
+};
+
+}  // namespace taut

@@ -1,0 +1,60 @@
+#include "taut/dynamics/free_body.hpp"
+
+#include <Eigen/Geometry>
+#include <cmath>
+
+namespace taut {
+
+void FreeBody::update(const pinocchio::Model& model, const double* q, const double* v, pinocchio::SE3& placement,
+                      Eigen::Ref<Matrix6> jacobian, Eigen::Ref<Vector6> nonlinear_effects) {
+  const auto joint = static_cast<std::size_t>(joint_);
+  const Eigen::Matrix3d turn = Eigen::Map<const Eigen::Quaterniond>(q + 3).toRotationMatrix();
+  placement = model.jointPlacements[joint] * pinocchio::SE3(turn, Eigen::Map<const Eigen::Vector3d>(q));
+
+  const Eigen::Matrix3d& R = placement.rotation();
+  const Eigen::Vector3d& p = placement.translation();
+  jacobian.topLeftCorner<3, 3>() = R;
+  jacobian.bottomLeftCorner<3, 3>().setZero();
+  for (int k = 0; k < 3; ++k) jacobian.col(3 + k).head<3>() = p.cross(R.col(k));
+  jacobian.bottomRightCorner<3, 3>() = R;
+
+  const pinocchio::Inertia& inertia = model.inertias[joint];
+  M_ = inertia.matrix();
+  M_.diagonal() += model.armature.segment<6>(dof_);
+
+  const pinocchio::Motion velocity{Eigen::Map<const Vector6>(v)};
+  const pinocchio::Motion fall = placement.actInv(pinocchio::Motion(-model.gravity));
+  nonlinear_effects = (inertia * fall + inertia.vxiv(velocity)).toVector();
+}
+
+void FreeBody::factorize(const double* implicit, double* inverse_sqrt_D) {
+  M_.diagonal() += Eigen::Map<const Vector6>(implicit);
+  // From the last column to the first; column j of U takes the place of that of M.
+  Vector6 D;
+  for (int j = 5; j >= 0; --j) {
+    for (int i = j; i >= 0; --i) {
+      double rest = M_(i, j);
+      for (int k = j + 1; k < 6; ++k) rest -= M_(i, k) * D[k] * M_(j, k);
+      if (i == j) {
+        D[j] = rest;
+        inverse_D_[j] = 1.0 / rest;
+        inverse_sqrt_D[j] = 1.0 / std::sqrt(rest);
+      } else {
+        M_(i, j) = rest * inverse_D_[j];
+      }
+    }
+  }
+}
+
+void FreeBody::solve(double* x) const {
+  Eigen::Map<Vector6> y(x);
+  for (int j = 5; j > 0; --j) {
+    for (int i = 0; i < j; ++i) y[i] -= M_(i, j) * y[j];
+  }
+  y.array() *= inverse_D_.array();
+  for (int j = 1; j < 6; ++j) {
+    for (int i = 0; i < j; ++i) y[j] -= M_(i, j) * y[i];
+  }
+}
+
+}  // namespace taut
