@@ -1,11 +1,17 @@
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
+#include <cmath>
+#include <filesystem>
 #include <optional>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "compressed.hpp"
 #include "taut/problem/owned_problem.hpp"
 #include "taut/solvers/solver.hpp"
 
@@ -13,44 +19,228 @@ namespace {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
+using taut::Block;
 using taut::OwnedProblem;
+using taut::SetKind;
 using taut::python::ArrayLike;
+using OptionalArray = std::optional<ArrayLike>;
+
+[[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
+
+// --- making problems
+
+// ("cone", mu), "positive" or ("positive",), ("interval", bound), ("free", rows): what `Problem.blocks` returns.
+Block block_from(nb::handle given, int i, int start) {
+  const std::string where = "blocks[" + std::to_string(i) + "]";
+  const bool bare = nb::isinstance<nb::str>(given);
+  if (!bare && (!nb::isinstance<nb::sequence>(given) || nb::len(given) == 0 || !nb::isinstance<nb::str>(given[0]))) {
+    throw nb::type_error((where + " must be a kind, or a kind and its number").c_str());
+  }
+  const auto kind = nb::cast<std::string>(bare ? nb::object(nb::borrow(given)) : nb::object(given[0]));
+  const std::size_t numbers = bare ? 0 : nb::len(given) - 1;
+  const auto number = [&](const char* what) {
+    double value = 0.0;
+    if (numbers != 1 || !nb::try_cast(nb::object(given[1]), value))
+      refuse(where + ": a " + kind + " needs its " + what);
+    return value;
+  };
+  if (kind == "cone") return {.kind = SetKind::cone, .start = start, .size = 3, .mu = number("friction")};
+  if (kind == "interval") return {.kind = SetKind::interval, .start = start, .size = 1, .bound = number("bound")};
+  if (kind == "positive") {
+    if (numbers != 0) refuse(where + ": a positive has no number");
+    return {.kind = SetKind::positive, .start = start, .size = 1};
+  }
+  if (kind != "free") refuse(where + " is '" + kind + "'; kinds are cone, positive, interval and free");
+  const double rows = number("number of rows");
+  if (!(rows >= 1.0 && rows <= 1e6) || rows != std::floor(rows)) {
+    refuse(where + ": a free block of " + std::to_string(rows) + " rows");
+  }
+  return {.kind = SetKind::free, .start = start, .size = static_cast<int>(rows)};
+}
+
+std::vector<Block> blocks_from(const OptionalArray& mu_like, const std::optional<nb::sequence>& given,
+                               Eigen::Index rows) {
+  if (mu_like.has_value() == given.has_value()) refuse("Problem: give either mu, for contacts only, or blocks");
+  std::vector<Block> blocks;
+  if (given) {
+    int start = 0;
+    for (nb::handle item : *given) {
+      blocks.push_back(block_from(item, static_cast<int>(blocks.size()), start));
+      start += blocks.back().size;
+    }
+    if (start != rows) {
+      refuse("Problem: blocks have " + std::to_string(start) + " rows and g " + std::to_string(rows));
+    }
+    return blocks;
+  }
+  const VectorXd mu = mu_like->vector("mu");
+  if (mu.size() * 3 != rows) {
+    refuse("Problem: mu has " + std::to_string(mu.size()) + " entries and g " + std::to_string(rows) +
+           "; g needs three per contact");
+  }
+  for (Eigen::Index i = 0; i < mu.size(); ++i) {
+    blocks.push_back({.kind = SetKind::cone, .start = static_cast<int>(3 * i), .size = 3, .mu = mu[i]});
+  }
+  return blocks;
+}
+
+// A tuple of three is (data, indices, indptr), unless it is the matrix of one contact, written in tuples.
+bool is_triple(const nb::object& G, Eigen::Index rows) {
+  if (!nb::isinstance<nb::tuple>(G) || nb::len(G) != 3) return false;
+  bool square = rows == 3;
+  for (nb::handle row : G) square = square && nb::isinstance<nb::sequence>(row) && nb::len(row) == 3;
+  return !square;
+}
+
+// A sparse matrix stays sparse: nothing of its full size is ever made.
+void set_matrix(OwnedProblem& problem, const nb::object& G) {
+  const auto rows = static_cast<int>(problem.g.size());
+  if (nb::hasattr(G, "tocsc")) {
+    const auto [m, n] = nb::cast<std::tuple<int, int>>(G.attr("shape"));
+    if (m != rows || n != rows) {
+      refuse("Problem: G is " + std::to_string(m) + " x " + std::to_string(n) + " but g has " + std::to_string(rows) +
+             " rows");
+    }
+    const nb::object csc = G.attr("tocsc")();
+    problem.sparse = taut::python::compressed(csc.attr("data"), csc.attr("indices"), csc.attr("indptr"), rows)
+                         .block_sparse(problem.blocks);
+  } else if (is_triple(G, rows)) {
+    problem.sparse =
+        taut::python::transposed(taut::python::compressed(G[0], G[1], G[2], rows)).block_sparse(problem.blocks);
+  } else {
+    ArrayLike dense;
+    if (!nb::try_cast(G, dense)) throw nb::type_error("Problem: G is neither an array nor a sparse matrix");
+    problem.G = dense.matrix("G");
+  }
+}
+
+OwnedProblem problem_from(const nb::object& G, const ArrayLike& g, const OptionalArray& mu, const OptionalArray& R,
+                          const std::optional<nb::sequence>& blocks) {
+  OwnedProblem problem;
+  problem.g = g.vector("g");
+  const auto rows = problem.g.size();
+  problem.R = R ? R->vector("R", rows) : VectorXd(VectorXd::Zero(rows));
+  problem.blocks = blocks_from(mu, blocks, rows);
+  set_matrix(problem, G);
+  taut::validate(problem.view());
+  return problem;
+}
+
+// --- looking at them
+
+MatrixXd dense_of(const OwnedProblem& problem) {
+  if (!problem.is_sparse()) return problem.G;
+  const taut::python::Compressed columns = taut::python::columns_of(problem.view());
+  MatrixXd G = MatrixXd::Zero(problem.g.size(), problem.g.size());
+  for (int c = 0; c < columns.lines(); ++c) {
+    for (int k = columns.begin[c]; k < columns.begin[c + 1]; ++k) G(columns.indices[k], c) = columns.values[k];
+  }
+  return G;
+}
+
+VectorXd friction_of(const OwnedProblem& problem) {
+  std::vector<double> mu;
+  for (const Block& block : problem.blocks) {
+    if (block.kind == SetKind::cone) mu.push_back(block.mu);
+  }
+  return Eigen::Map<const VectorXd>(mu.data(), static_cast<Eigen::Index>(mu.size()));
+}
+
+nb::list described(const OwnedProblem& problem) {
+  nb::list blocks;
+  for (const Block& block : problem.blocks) {
+    const char* kind = taut::to_string(block.kind);
+    switch (block.kind) {
+      case SetKind::cone:
+        blocks.append(nb::make_tuple(kind, block.mu));
+        break;
+      case SetKind::interval:
+        blocks.append(nb::make_tuple(kind, block.bound));
+        break;
+      case SetKind::free:
+        blocks.append(nb::make_tuple(kind, block.size));
+        break;
+      case SetKind::positive:
+        blocks.append(nb::make_tuple(kind));
+        break;
+    }
+  }
+  return blocks;
+}
+
+// --- solving them
 
 struct Solution {
   VectorXd impulse, velocity;
   taut::SolveReport report;
 };
 
-const char* to_string(taut::SetKind kind) {
-  switch (kind) {
-    case taut::SetKind::free:
-      return "free";
-    case taut::SetKind::positive:
-      return "positive";
-    case taut::SetKind::interval:
-      return "interval";
-    case taut::SetKind::cone:
-      return "cone";
-  }
-  return "?";
+// None is the method's own choice, which C++ writes as zero: a zero that somebody gave must not mean the same.
+template <class T>
+T given_or_zero(const std::optional<T>& value, const char* what) {
+  if (value && !(*value > 0)) refuse(std::string(what) + " is " + std::to_string(*value) + ", it must be positive");
+  return value.value_or(T{0});
+}
+
+taut::SolverOptions options_from(double tolerance, std::optional<int> max_iterations, std::optional<double> relaxation,
+                                 int sides, std::optional<double> alpha, std::optional<double> rho) {
+  return {.tolerance = tolerance,
+          .max_iterations = given_or_zero(max_iterations, "max_iterations"),
+          .relaxation = given_or_zero(relaxation, "relaxation"),
+          .sides = sides,
+          .alpha = given_or_zero(alpha, "alpha"),
+          .rho = given_or_zero(rho, "rho")};
+}
+
+VectorXd start_from(const OptionalArray& warm_start, Eigen::Index rows) {
+  VectorXd start = warm_start ? warm_start->vector("warm_start", rows) : VectorXd(VectorXd::Zero(rows));
+  if (!start.allFinite()) refuse("warm_start is not finite");
+  return start;
 }
 
 Solution solve(const OwnedProblem& problem, const std::string& name, double tolerance,
-               std::optional<int> max_iterations, const std::optional<ArrayLike>& warm_start_like) {
-  if (max_iterations && *max_iterations <= 0) {
-    throw std::invalid_argument("solve: max_iterations is " + std::to_string(*max_iterations) +
-                                ", it must be positive");
-  }
+               std::optional<int> max_iterations, const OptionalArray& warm_start, std::optional<double> relaxation,
+               int sides, std::optional<double> alpha, std::optional<double> rho) {
   const auto rows = problem.g.size();
-  std::optional<VectorXd> warm_start;
-  if (warm_start_like) warm_start = warm_start_like->vector("warm_start", rows);
-  if (warm_start && !warm_start->allFinite()) throw std::invalid_argument("solve: warm_start is not finite");
-  taut::Solver solver(name, {.tolerance = tolerance, .max_iterations = max_iterations.value_or(0)});
-  solver.reserve(static_cast<int>(rows));
-  Solution solution{warm_start ? *warm_start : VectorXd(VectorXd::Zero(rows)), VectorXd(rows), {}};
+  taut::Solver solver(name, options_from(tolerance, max_iterations, relaxation, sides, alpha, rho));
+  Solution solution{start_from(warm_start, rows), VectorXd(rows), {}};
   nb::gil_scoped_release release;
+  solver.reserve(static_cast<int>(rows));
   solution.report = solver.solve(problem.view(), solution.impulse, solution.velocity);
   return solution;
+}
+
+VectorXd time_solve(const OwnedProblem& problem, const std::string& name, double tolerance,
+                    std::optional<int> max_iterations, const OptionalArray& warm_start, int repeats,
+                    std::optional<double> relaxation, int sides, std::optional<double> alpha,
+                    std::optional<double> rho) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kUntimed = 2;  // the first grows the workspace, the second warms the caches
+  if (repeats < 1) refuse("repeats is " + std::to_string(repeats) + ", it must be positive");
+  const auto rows = problem.g.size();
+  taut::Solver solver(name, options_from(tolerance, max_iterations, relaxation, sides, alpha, rho));
+  const VectorXd start = start_from(warm_start, rows);
+  VectorXd impulse(rows), velocity(rows), seconds(repeats);
+  nb::gil_scoped_release release;
+  solver.reserve(static_cast<int>(rows));
+  const taut::Problem view = problem.view();
+  const double penalty = solver.penalty();
+  for (int k = -kUntimed; k < repeats; ++k) {
+    impulse = start;
+    solver.set_penalty(penalty);  // every solve is the same solve
+    const auto before = Clock::now();
+    solver.solve(view, impulse, velocity);
+    const auto after = Clock::now();
+    if (k >= 0) seconds[k] = std::chrono::duration<double>(after - before).count();
+  }
+  return seconds;
+}
+
+template <class Value>
+nb::dict by_solver(Value&& value) {
+  nb::dict methods;
+  for (const auto& info : taut::solvers()) methods[nb::str(info.name.data(), info.name.size())] = value(info);
+  return methods;
 }
 
 }  // namespace
@@ -63,9 +253,10 @@ void bind_problem(nb::module_& m) {
       .def_ro("natural", &taut::Residuals::natural, "Natural map in velocity units, m/s.")
       .def_prop_ro("worst", &taut::Residuals::worst, "What a tolerance is held against: primal, dual and natural.")
       .def("__repr__", [](const taut::Residuals& r) {
-        return "Residuals(primal=" + std::to_string(r.primal) + ", dual=" + std::to_string(r.dual) +
-               ", complementarity=" + std::to_string(r.complementarity) + ", natural=" + std::to_string(r.natural) +
-               ")";
+        char text[160];
+        std::snprintf(text, sizeof text, "Residuals(primal=%.2e, dual=%.2e, complementarity=%.2e, natural=%.2e)",
+                      r.primal, r.dual, r.complementarity, r.natural);
+        return std::string(text);
       });
 
   nb::class_<taut::SolveReport>(m, "Report", "How a solve ended; `residuals` are the judge's.")
@@ -73,7 +264,9 @@ void bind_problem(nb::module_& m) {
           "status", [](const taut::SolveReport& r) { return taut::to_string(r.status); },
           "'converged', 'iteration_limit', 'stalled' or 'not_finite'.")
       .def_ro("iterations", &taut::SolveReport::iterations)
-      .def_ro("residuals", &taut::SolveReport::residuals)
+      .def_ro("residuals", &taut::SolveReport::residuals, "Of the exact law, whatever law the solver's model has.")
+      .def_ro("model_residual", &taut::SolveReport::model_residual,
+              "The worst residual of the solver's own model, the one its tolerance is held against.")
       .def("__repr__", [](const taut::SolveReport& r) {
         char text[160];
         std::snprintf(text, sizeof text, "Report(status='%s', iterations=%d, natural=%.2e)", taut::to_string(r.status),
@@ -86,67 +279,94 @@ void bind_problem(nb::module_& m) {
       .def_ro("velocity", &Solution::velocity, "(rows,), m/s: (G + R) impulse + g")
       .def_ro("report", &Solution::report);
 
-  nb::class_<OwnedProblem>(
+  nb::class_<OwnedProblem> problem(
       m, "Problem", nb::is_weak_referenceable(),
-      "Find impulses with K_mu ∋ λ ⊥ c + Γ(c) ∈ K_mu*, c = (G + R) λ + g. A contact is (t1, t2, normal).")
+      "Find impulses with K_mu ∋ λ ⊥ c + Γ(c) ∈ K_mu*, c = (G + R) λ + g. A contact is (t1, t2, normal).");
+  problem
       .def(
           "__init__",
-          [](OwnedProblem* self, const ArrayLike& G_like, const ArrayLike& g_like, const ArrayLike& mu_like,
-             const std::optional<ArrayLike>& R) {
-            MatrixXd G = G_like.matrix("G");
-            VectorXd g = g_like.vector("g");
-            const VectorXd mu = mu_like.vector("mu");
-            if (mu.size() * 3 != g.size()) {
-              throw std::invalid_argument("Problem: mu has " + std::to_string(mu.size()) + " entries and g " +
-                                          std::to_string(g.size()) + "; g needs three per contact");
-            }
-            OwnedProblem problem = OwnedProblem::contacts(std::move(G), std::move(g), mu);
-            if (R) problem.R = R->vector("R", problem.g.size());
-            taut::validate(problem.view());
-            new (self) OwnedProblem(std::move(problem));
-          },
-          "G"_a, "g"_a, "mu"_a, "R"_a = nb::none(),
-          "Contacts only: G (3n, 3n) symmetric, g (3n,), mu (n,), compliance R (3n,), zero if not given.")
-      .def_ro("G", &OwnedProblem::G)
-      .def_ro("g", &OwnedProblem::g)
-      .def_ro("R", &OwnedProblem::R)
-      .def_prop_ro(
-          "mu",
+          [](OwnedProblem* self, const nb::object& G, const ArrayLike& g, const OptionalArray& mu,
+             const OptionalArray& R,
+             const std::optional<nb::sequence>& blocks) { new (self) OwnedProblem(problem_from(G, g, mu, R, blocks)); },
+          "G"_a, "g"_a, "mu"_a = nb::none(), "R"_a = nb::none(), nb::kw_only(), "blocks"_a = nb::none(),
+          "G (rows, rows), symmetric: an array, a scipy.sparse matrix or its (data, indices, indptr) by rows; the last "
+          "two are kept sparse. g (rows,). mu (n,) if all are contacts, of three rows each; otherwise blocks in row "
+          "order: ('cone', mu), ('positive',), ('interval', bound), ('free', rows). R (rows,): compliance, zero if "
+          "not given.")
+      .def_prop_ro("G", &dense_of, "(rows, rows), a copy; made on request if the problem is sparse.")
+      .def(
+          "csr",
           [](const OwnedProblem& p) {
-            std::vector<double> mu;
-            for (const auto& block : p.blocks) {
-              if (block.kind == taut::SetKind::cone) mu.push_back(block.mu);
-            }
-            return VectorXd(Eigen::Map<const VectorXd>(mu.data(), static_cast<Eigen::Index>(mu.size())));
+            return taut::python::arrays_of(taut::python::transposed(taut::python::columns_of(p.view())));
           },
-          "Friction of the contacts, in order.")
+          "(data, indices, indptr) of G, as scipy.sparse.csr_array takes them.")
+      .def_prop_ro("sparse", &OwnedProblem::is_sparse, "Whether only the blocks of G that are not zero are stored.")
+      .def_prop_ro(
+          "g", [](const OwnedProblem& p) { return p.g; }, "(rows,), a copy.")
+      .def_prop_ro(
+          "R", [](const OwnedProblem& p) { return p.R; }, "(rows,), a copy.")
+      .def_prop_ro("mu", &friction_of, "Friction of the contacts, in order.")
       .def_prop_ro(
           "kinds",
           [](const OwnedProblem& p) {
             std::vector<std::string> kinds;
-            for (const auto& block : p.blocks) kinds.emplace_back(to_string(block.kind));
+            for (const Block& block : p.blocks) kinds.emplace_back(taut::to_string(block.kind));
             return kinds;
           },
           "The set of each block: 'free', 'positive', 'interval' or 'cone'.")
-      .def("__len__", [](const OwnedProblem& p) { return p.blocks.size(); });
+      .def_prop_ro(
+          "sizes",
+          [](const OwnedProblem& p) {
+            std::vector<int> sizes;
+            for (const Block& block : p.blocks) sizes.push_back(block.size);
+            return sizes;
+          },
+          "The number of rows of each block.")
+      .def_prop_ro("blocks", &described, nb::sig("def blocks(self) -> list[tuple]"),
+                   "Kind and number of each block, as the constructor takes them.")
+      .def(
+          "save",
+          [](nb::handle_t<OwnedProblem> self, const std::filesystem::path& path) {
+            nb::module_::import_("taut.problem").attr("save")(self, path);
+          },
+          "path"_a, "Write a file that `load` reads: .npz, or .hdf5 or .h5 for FCLIB's format.")
+      .def("__len__", [](const OwnedProblem& p) { return p.blocks.size(); })
+      .def("__repr__", [](const OwnedProblem& p) {
+        return "Problem(" + std::to_string(p.blocks.size()) + " blocks, " + std::to_string(p.g.size()) + " rows, " +
+               (p.is_sparse() ? "sparse" : "dense") + ")";
+      });
+  problem.attr("load") =
+      nb::steal(PyClassMethod_New(nb::cpp_function(
+                                      [](nb::handle cls, const std::filesystem::path& path) {
+                                        return nb::module_::import_("taut.problem").attr("load")(cls, path);
+                                      },
+                                      nb::name("load"), nb::scope(problem), "cls"_a, "path"_a,
+                                      nb::sig("def load(cls, path: str | os.PathLike) -> Problem"),
+                                      "Read a problem: .npz, or .hdf5 or .h5 for FCLIB's format.")
+                                      .ptr()));
 
-  m.def("solve", &solve, "problem"_a, "solver"_a = "auto", "tolerance"_a = taut::SolverOptions{}.tolerance,
-        "max_iterations"_a = nb::none(), "warm_start"_a = nb::none(),
-        "Solve a contact problem. Returns a Solution with impulse, velocity and report.");
+  const taut::SolverOptions defaults;
+  m.def("solve", &solve, "problem"_a, "solver"_a = "auto", "tolerance"_a = defaults.tolerance,
+        "max_iterations"_a = nb::none(), "warm_start"_a = nb::none(), "relaxation"_a = nb::none(),
+        "sides"_a = defaults.sides, "alpha"_a = nb::none(), "rho"_a = nb::none(),
+        "Solve a contact problem. Returns a Solution with impulse, velocity and report. None is the solver's own "
+        "choice; what a solver has no use for it ignores.");
+  m.def("time_solve", &time_solve, "problem"_a, "solver"_a = "auto", "tolerance"_a = defaults.tolerance,
+        "max_iterations"_a = nb::none(), "warm_start"_a = nb::none(), "repeats"_a = 100, "relaxation"_a = nb::none(),
+        "sides"_a = defaults.sides, "alpha"_a = nb::none(), "rho"_a = nb::none(),
+        "Seconds of each of `repeats` equal solves, (repeats,): the clock stands around the solver alone, whose "
+        "workspace two untimed solves have warmed. Options as of `solve`.");
   m.def(
       "residuals",
-      [](const OwnedProblem& problem, const ArrayLike& impulse) {
-        return taut::residuals(problem.view(), impulse.vector("impulse", problem.g.size()));
+      [](const OwnedProblem& p, const ArrayLike& impulse) {
+        return taut::residuals(p.view(), impulse.vector("impulse", p.g.size()));
       },
       "problem"_a, "impulse"_a, "The judge: how far an impulse is from solving a problem.");
   m.def(
-      "solvers",
-      [] {
-        nb::dict methods;
-        for (const auto& info : taut::solvers()) {
-          methods[nb::str(info.name.data(), info.name.size())] = nb::str(info.what.data(), info.what.size());
-        }
-        return methods;
-      },
+      "solvers", [] { return by_solver([](const auto& info) { return nb::str(info.what.data(), info.what.size()); }); },
       nb::sig("def solvers() -> dict[str, str]"), "Every solver: {name: one line on what it is}.");
+  m.def(
+      "solver_models", [] { return by_solver([](const auto& info) { return nb::str(taut::to_string(info.model)); }); },
+      nb::sig("def solver_models() -> dict[str, str]"),
+      "The contact law of every solver: {name: 'NCP', 'CCP', 'LCP' or 'RaiSim'}. Only NCP is the exact one.");
 }

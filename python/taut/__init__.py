@@ -7,7 +7,7 @@
 'converged'
 """
 
-from . import scenes
+from . import fclib, scenes
 from ._taut import (
     Actuator,
     Contact,
@@ -21,7 +21,9 @@ from ._taut import (
     Trajectory,
     residuals,
     solve,
+    solver_models,
     solvers,
+    time_solve,
 )
 from .loading import TautWarning, load
 from .problem import Problem
@@ -41,9 +43,12 @@ __all__ = [
     "Step",
     "TautWarning",
     "Trajectory",
+    "fclib",
     "load",
     "residuals",
     "scenes",
     "solve",
+    "solver_models",
     "solvers",
+    "time_solve",
 ]

@@ -1,50 +1,96 @@
-"""Contact problems in and out of files."""
+"""Contact problems in and out of files: what `Problem.load` and `Problem.save` do (docs/problems.md)."""
 
 from __future__ import annotations
 
-import os
 import zipfile
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from . import _taut
+from . import fclib
+from ._taut import Problem
+from .storage import fitting
+
+_FCLIB = (".hdf5", ".h5")
+_NUMBERS = ("data", "indices", "indptr", "G", "g", "mu", "R", "sizes", "bounds")  # `kinds` are words
 
 
-class Problem(_taut.Problem):
-    """Find impulses λ in K_mu with λ ⊥ c + (0, 0, mu |c_t|) in K_mu*, c = (G + R) λ + g.
-
-    Problem(G, g, mu, R=None): contacts only, a contact is (t1, t2, normal).
-    """
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Problem:
-        """Read an .npz file with `g`, `mu` and G, dense as `G` or in scipy's CSR layout as `data, indices, indptr`."""
-        if not os.path.exists(path):
-            raise FileNotFoundError(f"no such file: '{os.fspath(path)}'")
-        try:
-            with np.load(path) as file:
-                arrays = {name: file[name] for name in file.files}
-        except (ValueError, OSError, EOFError, TypeError, zipfile.BadZipFile) as error:
-            raise ValueError(f"'{os.fspath(path)}' is not an .npz file: {error}") from error
-        missing = [name for name in ("g", "mu") if name not in arrays]
-        if missing or not ("G" in arrays or {"data", "indices", "indptr"} <= arrays.keys()):
-            raise ValueError(f"'{os.fspath(path)}' needs g, mu and G (or data, indices, indptr); has {sorted(arrays)}")
-        return cls(_dense(arrays), arrays["g"].astype(float), arrays["mu"].astype(float), arrays.get("R"))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what `load` reads; contacts only."""
-        if any(kind != "cone" for kind in self.kinds):
-            raise ValueError("only problems whose blocks are all contacts have a file format")
-        np.savez_compressed(path, G=self.G, g=self.g, mu=self.mu, R=self.R)
+def load(cls: type[Problem], path: Path) -> Problem:
+    """The problem in a file; the suffix says what the file is."""
+    if not path.exists():
+        raise FileNotFoundError(f"no such file: '{path}'")
+    if path.suffix in _FCLIB:
+        return fclib.read(path, cls).problem
+    if path.suffix != ".npz":
+        raise ValueError(f"'{path}' is neither .npz nor {' nor '.join(_FCLIB)}")
+    arrays = _arrays(path)
+    try:
+        return _from_arrays(cls, arrays)
+    except ValueError as error:
+        raise ValueError(f"'{path}': {error}") from error
 
 
-def _dense(arrays: dict[str, np.ndarray]) -> np.ndarray:
+def save(problem: Problem, path: Path) -> None:
+    """Write what `load` reads; the suffix says what the file is to be."""
+    if path.suffix in _FCLIB:
+        fclib.write(path, problem)
+    elif path.suffix == ".npz":
+        np.savez_compressed(path, **_to_arrays(problem))
+    else:
+        raise ValueError(f"'{path}' is to be neither .npz nor {' nor '.join(_FCLIB)}")
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    try:
+        with np.load(path) as file:
+            arrays = {name: file[name] for name in file.files if name in (*_NUMBERS, "kinds")}
+            present = file.files
+    except (ValueError, OSError, EOFError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+        raise ValueError(f"'{path}' is not an .npz file: {error}") from error
+    missing = [name for name in ("g", "mu") if name not in arrays]
+    if missing or not ("G" in arrays or {"data", "indices", "indptr"} <= arrays.keys()):
+        raise ValueError(f"'{path}' needs g, mu and data, indices, indptr (or G); has {sorted(present)}")
+    return arrays
+
+
+def _from_arrays(cls: type[Problem], arrays: dict[str, np.ndarray]) -> Problem:
+    for name in arrays.keys() & _NUMBERS:
+        if arrays[name].dtype.kind not in "iuf":
+            raise ValueError(f"{name} holds {arrays[name].dtype.name}, not numbers")
+    content: dict[str, Any] = {"g": arrays["g"], "R": arrays.get("R")}
+    if "kinds" in arrays:
+        content["blocks"] = _blocks(arrays)
+    else:
+        content["mu"] = arrays["mu"]
     if "G" in arrays:
-        return arrays["G"].astype(float)
-    rows = len(arrays["indptr"]) - 1
-    if len(arrays["indices"]) and not 0 <= arrays["indices"].min() <= arrays["indices"].max() < rows:
-        raise ValueError(f"indices of G are outside 0 … {rows - 1}")
-    G = np.zeros((rows, rows))
-    row_of = np.repeat(np.arange(rows), np.diff(arrays["indptr"]))
-    np.add.at(G, (row_of, arrays["indices"]), arrays["data"])
-    return G
+        return cls(arrays["G"], **content)
+    return fitting(cls, (arrays["data"], arrays["indices"], arrays["indptr"]), **content)
+
+
+def _to_arrays(problem: Problem) -> dict[str, np.ndarray]:
+    data, indices, indptr = problem.csr()
+    arrays = {"data": data, "indices": indices, "indptr": indptr, "g": problem.g, "mu": problem.mu}
+    if problem.R.any():
+        arrays["R"] = problem.R
+    if set(problem.kinds) - {"cone"}:
+        arrays["kinds"] = np.array(problem.kinds)
+        arrays["sizes"] = np.array(problem.sizes)
+        arrays["bounds"] = np.array([block[1] for block in problem.blocks if block[0] == "interval"], dtype=float)
+    return arrays
+
+
+def _blocks(arrays: dict[str, np.ndarray]) -> list[tuple]:
+    kinds = [str(kind) for kind in arrays["kinds"]]
+    for name, kind in (("mu", "cone"), ("bounds", "interval"), ("sizes", None)):
+        expected = len(kinds) if kind is None else kinds.count(kind)
+        if len(arrays.get(name, ())) != expected:
+            raise ValueError(f"{name} has {len(arrays.get(name, ()))} entries, but kinds ask for {expected}")
+    numbers = {"cone": iter(arrays["mu"].tolist()), "interval": iter(arrays.get("bounds", np.zeros(0)).tolist())}
+    blocks: list[tuple] = []
+    for kind, size in zip(kinds, arrays["sizes"].tolist(), strict=True):
+        if kind in numbers:
+            blocks.append((kind, next(numbers[kind])))
+        else:
+            blocks.append((kind, size) if kind == "free" else (kind,))
+    return blocks

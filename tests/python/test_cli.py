@@ -177,8 +177,10 @@ class TestSolve:
         results = read(path)["results"]
         assert [result["solver"] for result in results] == list(taut.solvers())
         for result in results:
-            assert result["certified"]
-            assert result["natural"] <= 1e-6
+            # A point that slides tells the models apart: those that relax the law solve theirs and are not certified.
+            # Only where normal and tangential motion do not couple, as here, is RaiSim's law the exact one.
+            assert result["certified"] == (result["model"] in ("NCP", "RaiSim") or result["solver"].startswith("lcp_"))
+            assert result["model_residual"] <= 1e-6
             assert result["seconds"] > 0
             assert result["solver"] in out
 
