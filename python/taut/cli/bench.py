@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import typer
 
-from . import bench_step
+from . import bench_contact, bench_step
 from .terminal import console, table
 
-BENCHMARKS = {"step": "taut and MuJoCo 4 in one process on the same files: µs a step, contacts, residuals"}
+BENCHMARKS = {
+    "step": "taut and MuJoCo 4 in one process on the same files: µs a step, contacts, residuals",
+    "contact": "the experiments of the papers: contact models and solvers beside each other",
+}
 
 app = typer.Typer(help="Measure taut; without a name, list what can be measured.", rich_markup_mode="markdown")
 app.command("step")(bench_step.step)
+app.command("contact")(bench_contact.contact)
 
 
 @app.callback(invoke_without_command=True)
