@@ -63,35 +63,55 @@ double largest_eigenvalue(const Problem& problem, AdmmWorkspace& workspace) {
   return value;
 }
 
-// Scaled G + R + (η + ρ) I, factored. A G that rounding made slightly indefinite is met with a larger ρ.
-void factor(const Problem& problem, double eta, AdmmWorkspace& workspace) {
+// Scaled G + R + (η + ρ) I, factored densely. False if it is not positive definite.
+bool factor_dense(const Problem& problem, double eta, AdmmWorkspace& workspace) {
   const int rows = problem.rows();
-  if (factors(problem)) {
-    const auto needed = static_cast<std::size_t>(rows) * rows;
-    if (workspace.matrix.size() < needed) workspace.matrix.resize(needed);
-    MatrixView L = workspace.factor(rows);
-    const double* scale = workspace.scale.data();
-    for (;;) {
-      for (int i = 0; i < problem.size(); ++i) {
-        const Block& block = problem.blocks[i];
-        const Panel panel = problem.panel(i);
-        for (int k = 0; k < block.size; ++k) {
-          const int j = block.start + k;
-          const double* G_j = panel.data + k * panel.stride;
-          double* L_j = L.data() + static_cast<std::ptrdiff_t>(j) * rows;
-          if (problem.G.is_sparse()) std::fill(L_j + j, L_j + rows, 0.0);
-          for (const Run& run : panel.runs) {
-            for (int r = std::max(j, run.start); r < run.start + run.size; ++r) {
-              L_j[r] = scale[j] * scale[r] * G_j[run.row + r - run.start];
-            }
-          }
-          L_j[j] += scale[j] * scale[j] * problem.R[j] + eta + workspace.rho;
+  const auto needed = static_cast<std::size_t>(rows) * rows;
+  if (workspace.matrix.size() < needed) workspace.matrix.resize(needed);
+  MatrixView L = workspace.factor(rows);
+  const auto G = problem.G.dense();
+  for (int j = 0; j < rows; ++j) {
+    const double scale_j = workspace.scale[j];
+    const double* G_j = G.data() + j * G.outerStride();
+    double* L_j = L.data() + static_cast<std::ptrdiff_t>(j) * rows;
+    for (int r = j; r < rows; ++r) L_j[r] = scale_j * workspace.scale[r] * G_j[r];
+    L_j[j] += scale_j * scale_j * problem.R[j] + eta + workspace.rho;
+  }
+  return cholesky(L);
+}
+
+bool factor_sparse(const Problem& problem, double eta, AdmmWorkspace& workspace) {
+  SparseSystem& system = workspace.system;
+  const double* scale = workspace.scale.data();
+  system.start([&](int i) { return problem.blocks[i].start; }, [&](int i) { return problem.blocks[i].size; });
+  for (int j = 0; j < problem.size(); ++j) {
+    const Block& block = problem.blocks[j];
+    const std::ptrdiff_t stride = problem.panel(j).stride;
+    for (int k = 0; k < block.size; ++k) {
+      const int column = block.start + k;
+      SparseLu::Room room = system.lu().add_column(static_cast<int>(stride));
+      system.for_each_touched(problem, j, [&](int i, const double* tile) {
+        for (int r = 0; r < problem.blocks[i].size; ++r) {
+          const int row = problem.blocks[i].start + r;
+          *room.rows++ = row;
+          *room.values = scale[column] * scale[row] * tile[k * stride + r];
+          if (row == column) *room.values += scale[row] * scale[row] * problem.R[row] + eta + workspace.rho;
+          ++room.values;
         }
-      }
-      if (cholesky(L)) break;
-      workspace.rho *= 10.0;
-      if (!std::isfinite(workspace.rho)) break;
+      });
     }
+  }
+  return system.lu().factor();
+}
+
+// A G that rounding made slightly indefinite is met with a larger ρ.
+void factor(const Problem& problem, double eta, AdmmWorkspace& workspace) {
+  const auto done = [&] {
+    return problem.G.is_sparse() ? factor_sparse(problem, eta, workspace) : factor_dense(problem, eta, workspace);
+  };
+  while (!workspace.iterative && !done()) {
+    workspace.rho *= 10.0;
+    if (!std::isfinite(workspace.rho)) break;
   }
   workspace.rho_factored = workspace.rho;
 }
@@ -99,8 +119,12 @@ void factor(const Problem& problem, double eta, AdmmWorkspace& workspace) {
 // x ← (scaled G + R + (η + ρ) I)⁻¹ x.
 void solve_shifted(const Problem& problem, double eta, double accuracy, AdmmWorkspace& workspace, VectorView x) {
   const int rows = problem.rows();
-  if (factors(problem)) {
+  if (!problem.G.is_sparse()) {
     cholesky_solve(workspace.factor(rows), x.data());
+    return;
+  }
+  if (!workspace.iterative) {
+    workspace.system.lu().solve(x.data());
     return;
   }
   constexpr int kMostProducts = 200;
@@ -121,8 +145,8 @@ void solve_shifted(const Problem& problem, double eta, double accuracy, AdmmWork
 void AdmmWorkspace::reserve(int rows) {
   const auto n = static_cast<std::size_t>(rows);
   if (scale.size() >= n) return;
-  const auto factored = static_cast<std::size_t>(std::min(rows, kFactoredRows));
-  matrix.resize(factored * factored);
+  const auto side = static_cast<std::size_t>(std::min(rows, kFactoredRows));
+  matrix.resize(side * side);
   for (auto* buffer : {&scale, &x, &x_old, &y, &y_old, &z, &work, &best, &solved, &diagonal}) buffer->resize(n);
   krylov.resize(5 * n);
 }
@@ -150,6 +174,7 @@ SolveReport Admm::solve(const Problem& problem, AdmmWorkspace& workspace, Vector
   // A cold start owes nothing to the solves before it.
   if (options_.penalty == PenaltyRule::fixed || (lambda.array() == 0.0).all()) workspace.rho = 0.0;
   scale_rows(problem, workspace);
+  workspace.iterative = problem.G.is_sparse() && !workspace.system.order(problem);
   if (!(workspace.rho > 0.0)) workspace.rho = options_.rho;
   if (spectral) {
     const double lambda_max = largest_eigenvalue(problem, workspace);
@@ -183,7 +208,7 @@ SolveReport Admm::solve(const Problem& problem, AdmmWorkspace& workspace, Vector
   // The judge costs about half an iteration.
   constexpr int kCadence = 5;
   // Between two moves of ρ the iterates need time to settle, and a factorization costs about n/6 iterations.
-  const int rho_cadence = factors(problem) ? std::max(10, rows / 12) : 10;
+  const int rho_cadence = problem.G.is_sparse() ? 10 : std::max(10, rows / 12);
   int rho_iteration = 0;
   double accuracy = 1e-4;  // of conjugate gradients, relative: a tenth of what is left to gain
   while (report.iterations < options_.max_iterations) {

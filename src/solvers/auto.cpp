@@ -9,6 +9,7 @@ namespace taut {
 namespace {
 
 constexpr int kRobotRows = 72;
+constexpr int kSparseSweeps = 100;
 constexpr int kMostBursts = 8;
 
 // One solve: what its stages share.
@@ -54,16 +55,22 @@ class Course {
     note({.iterations = taken, .residuals = residuals(problem_, lambda_, velocity_)});
   }
 
-  // Sweeps that cost as much as one Newton step: few for a robot, hundreds for a pile, whose G is mostly zeros. At
-  // least ten, the fewest that make the modes of a cold start worth a factorization; more than a few hundred at once
-  // would be patience with a method that has stopped getting anywhere.
+  // Sweeps that cost as much as one Newton step: few for a robot, hundreds for a dense problem of hundreds of rows,
+  // some tens for a pile, whose factors are as sparse as its G. At least ten, the fewest that make the modes of a cold
+  // start worth a factorization; more than a few hundred at once would be patience with a method that has stopped
+  // getting anywhere.
   int sweeps_per_newton() {
     prepare_sweeps(problem_, workspace_.sweeps);
+    if (problem_.G.is_sparse()) return kSparseSweeps;
     const double rows = problem_.rows();
-    const double entries =
-        problem_.G.is_sparse() ? static_cast<double>(problem_.G.sparse().values().size()) : rows * rows;
-    const double sweep_flops = 2.0 * entries + 30.0 * problem_.size(), newton_flops = 2.0 / 3.0 * rows * rows * rows;
+    const double sweep_flops = 2.0 * rows * rows + 30.0 * problem_.size(),
+                 newton_flops = 2.0 / 3.0 * rows * rows * rows;
     return static_cast<int>(std::clamp(newton_flops / sweep_flops, 10.0, 300.0));
+  }
+
+  void proximal(int max_iterations) {
+    const Proximal method({.tolerance = options_.tolerance, .max_iterations = std::min(max_iterations, left())});
+    note(method.solve(problem_, workspace_.proximal, lambda_, velocity_));
   }
 
   void admm(int max_iterations) {
@@ -106,6 +113,7 @@ class Course {
 void AutoWorkspace::reserve(int rows) {
   newton.reserve(rows);
   sweeps.reserve(rows);
+  proximal.reserve(rows);
   admm.reserve(rows);
   if (best.size() < static_cast<std::size_t>(rows)) best.resize(rows);
 }
@@ -114,6 +122,7 @@ Auto::Auto(AutoOptions options) : options_(options) {}
 
 SolveReport Auto::solve(const Problem& problem, AutoWorkspace& workspace, VectorRef lambda, VectorRef velocity) const {
   workspace.reserve(problem.rows());
+  workspace.newton.path = NewtonWorkspace::Path::none;
   workspace.admm.rho = 0.0;  // the answer depends on the problem and the warm start alone
   const bool cold = (lambda.array() == 0.0).all();
   Course course(problem, options_, workspace, lambda, velocity);
@@ -129,8 +138,15 @@ SolveReport Auto::solve(const Problem& problem, AutoWorkspace& workspace, Vector
   }
 
   const int patience = robot ? 8 : 4;
-  for (int round = 0, count = count_per_newton; round < 4 && !course.done(); ++round, count *= 2) {
+  const bool sparse = problem.G.is_sparse();
+  for (int round = 0, count = count_per_newton; round < (sparse ? 2 : 4) && !course.done(); ++round, count *= 2) {
     course.sweeps(count);
+    if (course.done()) break;
+    course.newton(patience);
+  }
+  // Sparse factors are cheap enough for a method that takes tens of them.
+  for (int round = 0, count = 50; sparse && round < 5 && !course.done(); ++round, count *= 2) {
+    course.proximal(count);
     if (course.done()) break;
     course.newton(patience);
   }

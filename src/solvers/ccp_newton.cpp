@@ -10,49 +10,6 @@
 #include "taut/solvers/progress.hpp"
 
 namespace taut {
-namespace {
-
-// γ = P_K^R(−R⁻¹ c), the projection in the norm of R. In coordinates scaled by √R it is the Euclidean one onto a cone
-// of friction μ √(R_t/R_n), because the tangential rows share their R: with two of them the cone would be elliptic and
-// its projection without a closed form.
-void respond_cone(double mu, const double* R, const double* c, double* gamma, Response& response) {
-  const double t = 1.0 / std::sqrt(R[0]), n = 1.0 / std::sqrt(R[2]), mu_scaled = mu * n / t;
-  const Eigen::Vector3d y(-t * c[0], -t * c[1], -n * c[2]), projected = project_onto_cone(y, mu_scaled);
-  gamma[0] = t * projected[0];
-  gamma[1] = t * projected[1];
-  gamma[2] = n * projected[2];
-
-  const double tangential = y.head<2>().norm(), height = y[2] + mu_scaled * tangential;
-  response.count = 0;
-  response.diagonal = height > 0.0 && tangential <= mu_scaled * y[2];
-  if (height <= 0.0) return;
-  if (response.diagonal) {
-    response.count = 3;
-    return;
-  }
-  // The derivative of the projection, factored: along the generator of the cone, and around its axis (math/cones.hpp).
-  const double share = 1.0 / (1.0 + mu_scaled * mu_scaled), along = std::sqrt(share),
-               around = std::sqrt(mu_scaled * height * share / tangential);
-  const Eigen::Vector2d u = y.head<2>() / tangential;
-  response.L.col(0) << t * along * mu_scaled * u[0], t * along * mu_scaled * u[1], n * along;
-  response.L.col(1) << -t * around * u[1], t * around * u[0], 0.0;
-  response.count = 2;
-}
-
-void respond(const Block& block, const double* R, const double* c, double* gamma, Response& response) {
-  if (block.kind == SetKind::cone) {
-    respond_cone(block.mu, R, c, gamma, response);
-    return;
-  }
-  // In one dimension the norm does not matter, and a bilateral block projects nothing.
-  for (int r = 0; r < block.size; ++r) gamma[r] = -c[r] / R[r];
-  const double wanted = gamma[0];
-  project(block, gamma);
-  response.diagonal = gamma[0] == wanted;
-  response.count = response.diagonal ? block.size : 0;
-}
-
-}  // namespace
 
 void CcpNewtonWorkspace::reserve(int rows) {
   newton.reserve(rows);
@@ -101,6 +58,7 @@ SolveReport CcpNewton::solve(const Problem& problem, CcpNewtonWorkspace& workspa
                              VectorRef velocity) const {
   const int rows = problem.rows();
   workspace.reserve(rows);
+  workspace.newton.start(problem);
   VectorView R(workspace.compliance.data(), rows), x(workspace.x.data(), rows);
   compliance(problem, R);
   const Problem model{.G = problem.G, .g = problem.g, .R = R, .blocks = problem.blocks};
@@ -110,7 +68,7 @@ SolveReport CcpNewton::solve(const Problem& problem, CcpNewtonWorkspace& workspa
     Progress progress(options_.tolerance, 0.1, options_.patience, report.residuals, lambda,
                       VectorView(workspace.best.data(), rows));
     const auto answer = [&](int i, const double* c, double* gamma, Response& response) {
-      respond(problem.blocks[i], R.data() + problem.blocks[i].start, c, gamma, response);
+      respond_in_norm(problem.blocks[i], R.data() + problem.blocks[i].start, c, gamma, response);
     };
     x = lambda;
     bool over = false;

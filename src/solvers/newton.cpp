@@ -78,19 +78,9 @@ Vector2d own_terms(const Linearization& lin, double damping) {
   return {shift, lin.mode == Mode::sliding ? (1.0 - lin.turn) * lin.stiffness + shift : shift};
 }
 
-// Column `a · G_x + b · G_y + c · G_n` of a contact's panel, in full.
-void combine(const Panel& panel, double a, double b, double c, double* column) {
-  for (const Run& run : panel.runs) {
-    const double *x = panel.data + run.row, *y = x + panel.stride, *n = y + panel.stride;
-    double* out = column + run.start;
-    for (int r = 0; r < run.size; ++r) out[r] = a * x[r] + b * y[r] + c * n[r];
-  }
-}
-
 // The reduced matrix W (G + R) Z + diagonal: Z spans the impulses that may move, W are the equations.
 void assemble(const Problem& problem, double damping, NewtonWorkspace& workspace) {
-  const int m = workspace.unknowns;
-  const bool sparse = problem.G.is_sparse();
+  const int rows = problem.rows(), m = workspace.unknowns;
   double *A = workspace.matrix.data(), *column = workspace.column.data();
   for (int j = 0; j < problem.size(); ++j) {
     const Linearization& lin = workspace.blocks[j];
@@ -99,32 +89,67 @@ void assemble(const Problem& problem, double damping, NewtonWorkspace& workspace
     const double* R_j = problem.R.data() + block.start;
     const Vector2d own = own_terms(lin, damping);
     double* A_j = A + static_cast<std::ptrdiff_t>(lin.first) * m;
-    if (sparse && lin.count > 0) std::fill_n(column, problem.rows(), 0.0);
     if (lin.mode == Mode::closed) {
       for (int k = 0; k < lin.count; ++k) {
-        const double* G_k = panel.data + k * panel.stride;
-        if (sparse) {
-          for (const Run& run : panel.runs) std::copy_n(G_k + run.row, run.size, column + run.start);
-          G_k = column;
-        }
-        reduce_rows(problem, workspace, G_k, A_j + k * m);
+        reduce_rows(problem, workspace, panel.data + k * panel.stride, A_j + k * m);
         A_j[k * m + lin.first + k] += R_j[k] + own[0];
       }
     } else if (lin.mode == Mode::sliding) {
       const double along = block.mu * lin.d[0], across = block.mu * lin.d[1];
       const Vector2d s = side(lin.d);
-      combine(panel, along, across, 1.0, column);
+      const double *G_x = panel.data, *G_y = G_x + panel.stride, *G_n = G_y + panel.stride;
+      for (int r = 0; r < rows; ++r) column[r] = along * G_x[r] + across * G_y[r] + G_n[r];
       column[block.start] += R_j[0] * along;
       column[block.start + 1] += R_j[1] * across;
       column[block.start + 2] += R_j[2];
       reduce_rows(problem, workspace, column, A_j);
       A_j[lin.first] += own[0];
 
-      combine(panel, s[0], s[1], 0.0, column);
+      for (int r = 0; r < rows; ++r) column[r] = s[0] * G_x[r] + s[1] * G_y[r];
       column[block.start] += R_j[0] * s[0];
       column[block.start + 1] += R_j[1] * s[1];
       reduce_rows(problem, workspace, column, A_j + m);
       A_j[m + lin.first + 1] += own[1];
+    }
+  }
+}
+
+// The same matrix block by block, for a sparse G.
+void assemble_sparse(const Problem& problem, double damping, NewtonWorkspace& workspace) {
+  SparseSystem& system = workspace.system;
+  system.start([&](int i) { return workspace.blocks[i].first; }, [&](int i) { return workspace.blocks[i].count; });
+  for (int j = 0; j < problem.size(); ++j) {
+    const Linearization& lin = workspace.blocks[j];
+    if (lin.count == 0) continue;
+    const Block& block = problem.blocks[j];
+    const std::ptrdiff_t stride = problem.panel(j).stride;
+    const double* R_j = problem.R.data() + block.start;
+    const Vector2d own = own_terms(lin, damping), s = side(lin.d);
+    int size = 0;
+    system.for_each_touched(problem, j, [&](int i, const double*) { size += workspace.blocks[i].count; });
+    for (int k = 0; k < lin.count; ++k) {
+      // Column k of Z: a unit vector, the generator of the cone, or its turn.
+      Vector3d z = Vector3d::Zero();
+      if (lin.mode == Mode::sliding) {
+        z = k == 0 ? Vector3d(block.mu * lin.d[0], block.mu * lin.d[1], 1.0) : Vector3d(s[0], s[1], 0.0);
+      }
+      SparseLu::Room room = system.lu().add_column(size);
+      system.for_each_touched(problem, j, [&](int i, const double* tile) {
+        const Linearization& row = workspace.blocks[i];
+        const auto value = [&](int r) {  // of row r of the block: (G + R) times column k of Z
+          const double resisted = i == j ? R_j[r] : 0.0;
+          if (lin.mode == Mode::closed) return tile[k * stride + r] + (r == k ? resisted : 0.0);
+          return z[0] * tile[r] + z[1] * tile[stride + r] + z[2] * tile[2 * stride + r] + resisted * z[r];
+        };
+        for (int r = 0; r < row.count; ++r) {
+          const bool across = row.mode == Mode::sliding && r == 1;
+          *room.rows++ = row.first + r;
+          *room.values = across ? row.turn * (row.d[0] * value(1) - row.d[1] * value(0))
+                                : value(row.mode == Mode::sliding ? 2 : r);
+          if (i == j && r == k) *room.values += own[std::min(k, 1)];
+          ++room.values;
+        }
+      });
     }
   }
 }
@@ -256,7 +281,9 @@ void solve_step(const Problem& problem, const double* velocity, double damping, 
       b[1] = -(s[0] * (c[0] + lin.turn * dc[0]) + s[1] * (c[1] + lin.turn * dc[1]));
     }
   }
-  if (factors(problem)) {
+  if (workspace.path == NewtonWorkspace::Path::sparse) {
+    workspace.system.lu().solve(rhs);
+  } else if (workspace.path == NewtonWorkspace::Path::dense) {
     lu_solve(workspace.reduced(), {workspace.pivots.data(), static_cast<std::size_t>(m)}, rhs);
   } else {
     constexpr int kMostProducts = 400;
@@ -277,12 +304,8 @@ void NewtonWorkspace::reserve(int rows) {
   const auto n = static_cast<std::size_t>(rows);
   if (pivots.size() >= n) return;
   blocks.reserve(n);
-  const auto factored = static_cast<std::size_t>(std::min(rows, kFactoredRows));
-  matrix.resize(factored * factored);
-  if (rows > kFactoredRows) {
-    inverses.resize(n);
-    krylov.resize(9 * n);
-  }
+  const auto side = static_cast<std::size_t>(std::min(rows, kFactoredRows));
+  matrix.resize(side * side);
   pivots.resize(n);
   for (auto* buffer : {&rhs, &column, &product, &step, &offset_velocity, &best, &trial, &trial_velocity}) {
     buffer->resize(n);
@@ -317,12 +340,32 @@ void identify_modes(const Problem& problem, const ConstVectorRef& lambda, const 
   workspace.unknowns = first;
 }
 
+namespace {
+
+void choose_path(const Problem& problem, NewtonWorkspace& workspace) {
+  using Path = NewtonWorkspace::Path;
+  workspace.path = !problem.G.is_sparse()            ? Path::dense
+                   : workspace.system.order(problem) ? Path::sparse
+                                                     : Path::iterative;
+  if (workspace.path != Path::iterative) return;
+  const auto n = static_cast<std::size_t>(problem.rows());
+  if (workspace.inverses.size() < n) workspace.inverses.resize(n);
+  if (workspace.krylov.size() < 9 * n) workspace.krylov.resize(9 * n);
+}
+
+}  // namespace
+
 bool linearize(const Problem& problem, const ConstVectorRef& lambda, const ConstVectorRef& velocity, double damping,
                NewtonWorkspace& workspace) {
   identify_modes(problem, lambda, velocity, workspace);
-  if (!factors(problem)) {
+  if (workspace.path == NewtonWorkspace::Path::none) choose_path(problem, workspace);
+  if (workspace.path == NewtonWorkspace::Path::iterative) {
     invert_diagonal(problem, damping, workspace);
     return true;
+  }
+  if (workspace.path == NewtonWorkspace::Path::sparse) {
+    assemble_sparse(problem, damping, workspace);
+    return workspace.system.lu().factor();
   }
   const auto needed = static_cast<std::size_t>(workspace.unknowns) * workspace.unknowns;
   if (workspace.matrix.size() < needed) workspace.matrix.resize(needed);
@@ -339,6 +382,7 @@ Newton::Newton(NewtonOptions options) : options_(options) {
 SolveReport Newton::solve(const Problem& problem, NewtonWorkspace& workspace, VectorRef lambda,
                           VectorRef velocity) const {
   workspace.reserve(problem.rows());
+  workspace.path = NewtonWorkspace::Path::none;
   project(problem, lambda);
   return solve_from(problem, residuals(problem, lambda, velocity), workspace, lambda, velocity);
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "taut/math/conjugate_gradient.hpp"
+#include "taut/problem/sets.hpp"
 #include "taut/solvers/factored.hpp"
 
 namespace taut {
@@ -25,6 +26,33 @@ void expand(const Problem& model, const std::vector<Response>& responses, const 
       }
     }
   }
+}
+
+// γ = P_K^R(−R⁻¹ c), the projection in the norm of R. In coordinates scaled by √R it is the Euclidean one onto a cone
+// of friction μ √(R_t/R_n), because the tangential rows share their R: with two of them the cone would be elliptic and
+// its projection without a closed form.
+void respond_cone(double mu, const double* R, const double* c, double* gamma, Response& response) {
+  const double t = 1.0 / std::sqrt(R[0]), n = 1.0 / std::sqrt(R[2]), mu_scaled = mu * n / t;
+  const Eigen::Vector3d y(-t * c[0], -t * c[1], -n * c[2]), projected = project_onto_cone(y, mu_scaled);
+  gamma[0] = t * projected[0];
+  gamma[1] = t * projected[1];
+  gamma[2] = n * projected[2];
+
+  const double tangential = y.head<2>().norm(), height = y[2] + mu_scaled * tangential;
+  response.count = 0;
+  response.diagonal = height > 0.0 && tangential <= mu_scaled * y[2];
+  if (height <= 0.0) return;
+  if (response.diagonal) {
+    response.count = 3;
+    return;
+  }
+  // The derivative of the projection, factored: along the generator of the cone, and around its axis (math/cones.hpp).
+  const double share = 1.0 / (1.0 + mu_scaled * mu_scaled), along = std::sqrt(share),
+               around = std::sqrt(mu_scaled * height * share / tangential);
+  const Eigen::Vector2d u = y.head<2>() / tangential;
+  response.L.col(0) << t * along * mu_scaled * u[0], t * along * mu_scaled * u[1], n * along;
+  response.L.col(1) << -t * around * u[1], t * around * u[0], 0.0;
+  response.count = 2;
 }
 
 // Entry k of L_iᵀ c_i.
@@ -74,6 +102,45 @@ void assemble(const Problem& rigid, const Problem& model, RegularizedNewtonWorks
   }
 }
 
+// All of I + Lᵀ G L, block by block.
+void assemble_sparse(const Problem& model, RegularizedNewtonWorkspace& workspace) {
+  const auto& responses = workspace.responses;
+  SparseSystem& system = workspace.system;
+  system.start([&](int i) { return responses[static_cast<std::size_t>(i)].first; },
+               [&](int i) { return responses[static_cast<std::size_t>(i)].count; });
+  for (int j = 0; j < model.size(); ++j) {
+    const Block& block = model.blocks[j];
+    const Response& response = responses[static_cast<std::size_t>(j)];
+    if (response.count == 0) continue;
+    const std::ptrdiff_t stride = model.panel(j).stride;
+    int size = 0;
+    system.for_each_touched(model, j,
+                            [&](int i, const double*) { size += responses[static_cast<std::size_t>(i)].count; });
+    for (int k = 0; k < response.count; ++k) {
+      SparseLu::Room room = system.lu().add_column(size);
+      system.for_each_touched(model, j, [&](int i, const double* tile) {
+        const Block& other = model.blocks[i];
+        const Response& answer = responses[static_cast<std::size_t>(i)];
+        double* column = workspace.local.data();  // rows of block i of G times column k of L_j
+        for (int r = 0; r < other.size && answer.count > 0; ++r) {
+          column[r] = 0.0;
+          if (response.diagonal) {
+            column[r] = tile[k * stride + r] / std::sqrt(model.R[block.start + k]);
+          } else {
+            for (int m = 0; m < block.size; ++m) column[r] += tile[m * stride + r] * response.L(m, k);
+          }
+        }
+        for (int m = 0; m < answer.count; ++m) {
+          *room.rows++ = answer.first + m;
+          *room.values = reduced_entry(other, answer, model.R.data() + other.start, column, m);
+          if (i == j && m == k) *room.values += 1.0;
+          ++room.values;
+        }
+      });
+    }
+  }
+}
+
 // (I + L_iᵀ G_ii L_i)⁻¹ of the blocks that have at most three unknowns; larger bilateral blocks make do with their
 // diagonal.
 void invert_diagonal_blocks(const Problem& model, RegularizedNewtonWorkspace& workspace) {
@@ -113,17 +180,35 @@ void precondition(const Problem& model, const std::vector<Response>& responses, 
 
 }  // namespace
 
+void respond_in_norm(const Block& block, const double* R, const double* c, double* gamma, Response& response) {
+  if (block.kind == SetKind::cone) {
+    respond_cone(block.mu, R, c, gamma, response);
+    return;
+  }
+  // In one dimension the norm does not matter, and a bilateral block projects nothing.
+  for (int r = 0; r < block.size; ++r) gamma[r] = -c[r] / R[r];
+  const double wanted = gamma[0];
+  project(block, gamma);
+  response.diagonal = gamma[0] == wanted;
+  response.count = response.diagonal ? block.size : 0;
+}
+
 void RegularizedNewtonWorkspace::reserve(int rows) {
   const auto n = static_cast<std::size_t>(rows);
   if (none.size() >= n) return;
-  const auto factored = static_cast<std::size_t>(std::min(rows, kFactoredRows));
-  matrix.resize(std::max(matrix.size(), factored * factored));
+  const auto side = static_cast<std::size_t>(std::min(rows, kFactoredRows));
+  matrix.resize(std::max(matrix.size(), side * side));
   responses.reserve(n);
   for (auto* buffer : {&gap, &gap_velocity, &step, &step_velocity, &velocity, &unknowns, &column, &product, &local}) {
     buffer->resize(n);
   }
   none.resize(n, 0.0);
   krylov.resize(5 * n);
+}
+
+void RegularizedNewtonWorkspace::start(const Problem& problem) {
+  reserve(problem.rows());
+  factored = problem.G.is_sparse() && system.order(problem);
 }
 
 double curvature(const Block& block, const Response& response, const double* R, const double* c) {
@@ -146,13 +231,19 @@ bool solve_reduced(const Problem& model, RegularizedNewtonWorkspace& workspace) 
   VectorView w(workspace.unknowns.data(), count);
   reduce(model, workspace.responses, gap_velocity.data(), w.data());
   w = -w;
-  if (factors(model)) {
+  if (count == 0) {
+    step.setZero();
+  } else if (!model.G.is_sparse()) {
     const auto needed = static_cast<std::size_t>(count) * static_cast<std::size_t>(count);
     if (workspace.matrix.size() < needed) workspace.matrix.resize(needed);
     MatrixView A(workspace.matrix.data(), count, count, Eigen::OuterStride<>(std::max(count, 1)));
     assemble(rigid, model, workspace, A);
     if (!cholesky(A)) return false;
     cholesky_solve(A, w.data());
+  } else if (workspace.factored) {
+    assemble_sparse(model, workspace);
+    if (!workspace.system.lu().factor()) return false;
+    workspace.system.lu().solve(w.data());
   } else {
     invert_diagonal_blocks(model, workspace);
     // From zero, every iterate of conjugate gradients is a direction of descent, however early they stop. 1e-4 costs a

@@ -14,6 +14,7 @@
 #include "taut/solvers/lcp_pivot.hpp"
 #include "taut/solvers/lcp_staggered.hpp"
 #include "taut/solvers/nbgs.hpp"
+#include "taut/solvers/proximal.hpp"
 #include "taut/solvers/raisim.hpp"
 #include "taut/solvers/staggered.hpp"
 
@@ -196,6 +197,12 @@ constexpr std::array kEntries{
         [](const SolverOptions& o) { return make_method<AdmmWorkspace>(Admm(admm_options(o, PenaltyRule::linear))); }},
     Entry{{"admm_fp", Model::ncp, "proximal ADMM, fixed penalty (FP)"},
           [](const SolverOptions& o) { return make_method<AdmmWorkspace>(Admm(admm_options(o, PenaltyRule::fixed))); }},
+    Entry{{"proximal", Model::ncp, "proximal points, each a convex problem by Newton: for large sparse piles"},
+          [](const SolverOptions& o) {
+            ProximalOptions options{.tolerance = o.tolerance};
+            set_if_given(options.max_iterations, o.max_iterations);
+            return make_method<ProximalWorkspace>(Proximal(options));
+          }},
     Entry{{"newton", Model::ncp, "semi-smooth Newton on modes: exact near a solution, may stall far away"},
           [](const SolverOptions& o) {
             NewtonOptions options{.tolerance = o.tolerance};

@@ -87,6 +87,7 @@ SolveReport Staggered::solve(const Problem& problem, StaggeredWorkspace& workspa
   SolveReport report{.residuals = residuals(problem, lambda, velocity)};
   if (report.residuals.worst() <= options_.tolerance) return report;
 
+  workspace.newton.start(problem);
   VectorView R(workspace.compliance.data(), rows), offset(workspace.offset.data(), rows), x(workspace.x.data(), rows);
   for (int i = 0; i < problem.size(); ++i) {
     const Block& block = problem.blocks[i];

@@ -17,7 +17,8 @@ using Eigen::Vector3d;
 using Eigen::VectorXd;
 
 /// The methods that solve the exact law.
-inline constexpr const char* kMethods[] = {"auto", "pgs", "nbgs", "staggered", "admm", "admm_la", "admm_fp", "newton"};
+inline constexpr const char* kMethods[] = {"auto",    "pgs",     "nbgs",     "staggered", "admm",
+                                           "admm_la", "admm_fp", "proximal", "newton"};
 
 /// Every method of every model.
 inline std::vector<std::string> all_methods() {

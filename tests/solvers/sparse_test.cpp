@@ -2,6 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "problems.hpp"
+#include "taut/solvers/admm.hpp"
+#include "taut/solvers/ccp_newton.hpp"
+#include "taut/solvers/newton.hpp"
+#include "taut/solvers/proximal.hpp"
 
 namespace taut::testing {
 namespace {
@@ -61,6 +65,29 @@ TEST(Sparse, LargeProblemsAreCertifiedWithoutADenseMatrix) {
     const Solution s = solve(method, problem, 1e-6);
     EXPECT_EQ(s.report.status, Status::converged) << method;
   }
+}
+
+// Where elimination would fill up, the same systems are solved by iteration.
+TEST(Sparse, WhatIsNotFactoredIsIterated) {
+  std::mt19937 rng(43);
+  const OwnedProblem problem = made_sparse(stack(3, 1.0, 0.5, 1e-3, rng));
+  const Problem view = problem.view();
+  const auto expect_solved = [&](const auto& method, auto& workspace, SparseSystem& system, const char* name) {
+    system.limit = 0;
+    workspace.reserve(view.rows());
+    VectorXd lambda = VectorXd::Zero(view.rows()), velocity(view.rows());
+    const SolveReport report = method.solve(view, workspace, lambda, velocity);
+    EXPECT_EQ(report.status, Status::converged) << name << " at " << report.residuals.worst();
+    EXPECT_EQ(system.lu().entries(), 0U) << name;
+  };
+  NewtonWorkspace newton;
+  expect_solved(Newton(), newton, newton.system, "newton");
+  AdmmWorkspace admm;
+  expect_solved(Admm(), admm, admm.system, "admm");
+  CcpNewtonWorkspace ccp;
+  expect_solved(CcpNewton(), ccp, ccp.newton.system, "ccp_newton");
+  ProximalWorkspace proximal;
+  expect_solved(Proximal(), proximal, proximal.newton.system, "proximal");
 }
 
 }  // namespace

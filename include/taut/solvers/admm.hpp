@@ -4,6 +4,7 @@
 
 #include "taut/math/dense.hpp"
 #include "taut/solvers/report.hpp"
+#include "taut/solvers/sparse_system.hpp"
 
 namespace taut {
 
@@ -17,10 +18,10 @@ enum class PenaltyRule {
 /// Proximal ADMM [KL, Alg. 6], with De Saxcé's term refreshed at every iteration.
 ///
 /// Alternates a linear solve with (G + R + (η + ρ) I) and a projection of each block. The matrix is factored once per
-/// ρ; a large sparse one is met with conjugate gradients instead, which start where the last ones ended. Indifferent to
-/// redundant contacts and to mass ratios, which only move ρ; slow in the last digits, which are better left to
-/// `Newton`. Works on the problem scaled by 1/√(mean diagonal) per block: one number a contact, so that cones stay
-/// cones.
+/// ρ, densely or as a sparse one; where that would fill up, conjugate gradients start where the last ones ended.
+/// Indifferent to redundant contacts and to mass ratios, which only move ρ; slow in the last digits, which are better
+/// left to `Newton`. Works on the problem scaled by 1/√(mean diagonal) per block: one number a contact, so that cones
+/// stay cones.
 struct AdmmOptions {
   double tolerance = 1e-6;  ///< on the model's worst residual, of the projected iterate
   int max_iterations = 20'000;
@@ -44,6 +45,8 @@ struct AdmmWorkspace {
 
   double rho = 0.0;  ///< last penalty; 0: choose one
   double rho_factored = 0.0;
+  bool iterative = false;  ///< too much fill for factors
+  SparseSystem system;
   double condition = 1.0;  ///< κ = λ_max / η of the scaled problem
   std::vector<double> matrix;
   std::vector<double> scale;  ///< per row: λ = scale · x

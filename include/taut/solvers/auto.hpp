@@ -3,6 +3,7 @@
 #include "taut/solvers/admm.hpp"
 #include "taut/solvers/newton.hpp"
 #include "taut/solvers/pgs.hpp"
+#include "taut/solvers/proximal.hpp"
 
 namespace taut {
 
@@ -22,6 +23,7 @@ struct AutoWorkspace {
 
   NewtonWorkspace newton;
   SweepWorkspace sweeps;
+  ProximalWorkspace proximal;
   AdmmWorkspace admm;
   std::vector<double> best;
 };

@@ -1,13 +1,9 @@
 #pragma once
 
-#include "taut/problem/problem.hpp"
-
 namespace taut {
 
-/// Up to this many rows a sparse problem is factored like a dense one; above it no dense matrix is built.
+/// A reserve makes room for the factors of dense problems of up to this many rows. A larger dense problem allocates
+/// when it is first met; a sparse one never has a dense matrix.
 inline constexpr int kFactoredRows = 1'200;
-
-/// Whether a method that solves linear systems factors those of this problem, or iterates.
-inline bool factors(const Problem& problem) { return !problem.G.is_sparse() || problem.rows() <= kFactoredRows; }
 
 }  // namespace taut

@@ -4,6 +4,7 @@
 
 #include "taut/math/dense.hpp"
 #include "taut/solvers/report.hpp"
+#include "taut/solvers/sparse_system.hpp"
 
 namespace taut {
 
@@ -21,8 +22,8 @@ enum class Mode : unsigned char {
 /// for and solves a system in the impulses that are unknowns: 3 for a sticking contact, 2 for a sliding one, none for
 /// a breaking one ([S, Sec. 3.2]; docs/theory.md, "Modes"). Near the solution the system is the one implicit
 /// differentiation needs, and the factors of the last step stay in the workspace. One or two steps from a warm start
-/// whose modes are right; from far away it may cycle, which is what `Auto` is for. The system of a large sparse problem
-/// is not factored but solved by BiCGSTAB.
+/// whose modes are right; from far away it may cycle, which is what `Auto` is for. The system of a sparse problem
+/// is factored as a sparse matrix, or solved by BiCGSTAB where that would fill up.
 struct NewtonOptions {
   double tolerance = 1e-6;  ///< on `Residuals::worst()`
   int max_iterations = 100;
@@ -42,14 +43,23 @@ struct NewtonWorkspace {
     double turn = 0.0;  ///< sliding: k = μ y_n / |y_t| in [0, 1], how far friction follows a turn of c_t
     double stiffness = 1.0;
   };
+  /// How the reduced system of the problem at hand is solved.
+  enum class Path : unsigned char {
+    none,       ///< not decided yet: a new problem
+    dense,      ///< factored as a dense matrix
+    sparse,     ///< factored as a sparse one
+    iterative,  ///< too much fill: BiCGSTAB
+  };
   MatrixView reduced() { return {matrix.data(), unknowns, unknowns, Eigen::OuterStride<>(unknowns)}; }
 
+  Path path = Path::none;
   int unknowns = 0;
+  SparseSystem system;
   std::vector<Linearization> blocks;
   std::vector<double> matrix;  ///< factors of the reduced system
   std::vector<int> pivots;
   std::vector<double> rhs, column, product, step, offset_velocity, best, trial, trial_velocity;
-  std::vector<Eigen::Matrix3d> inverses;  ///< of a large sparse problem: diagonal blocks of the reduced system
+  std::vector<Eigen::Matrix3d> inverses;  ///< iterative: diagonal blocks of the reduced system
   std::vector<double> krylov;
 };
 
@@ -61,7 +71,8 @@ class Newton {
   /// `workspace` has the rows.
   SolveReport solve(const Problem& problem, NewtonWorkspace& workspace, VectorRef lambda, VectorRef velocity) const;
 
-  /// The same when the caller has just had (λ, velocity) judged.
+  /// The same when the caller has just had (λ, velocity) judged and has set `workspace.path` to `none` if the problem
+  /// is not that of the last call.
   SolveReport solve_from(const Problem& problem, const Residuals& judged, NewtonWorkspace& workspace, VectorRef lambda,
                          VectorRef velocity) const;
 

@@ -4,6 +4,7 @@
 
 #include "taut/math/dense.hpp"
 #include "taut/problem/problem.hpp"
+#include "taut/solvers/sparse_system.hpp"
 
 namespace taut {
 
@@ -35,9 +36,13 @@ struct Response {
 
 struct RegularizedNewtonWorkspace {
   void reserve(int rows);
+  /// Before the first step on a problem: chooses how a sparse one is solved.
+  void start(const Problem& problem);
 
+  bool factored = false;  ///< a sparse problem whose factors stay sparse; otherwise conjugate gradients
+  SparseSystem system;
   std::vector<Response> responses;  ///< one per block
-  std::vector<double> matrix;       ///< of the reduced system, unless the problem is sparse and large
+  std::vector<double> matrix;       ///< of the reduced system of a dense problem
   std::vector<double> gap, gap_velocity, step, step_velocity, velocity, unknowns, column, product, local, none;
   std::vector<double> krylov;
 };
@@ -47,6 +52,10 @@ enum class NewtonStep {
   done,    ///< nothing to do: the gap was small enough
   failed,  ///< no way down: rounding, or data that are not finite
 };
+
+/// γ and L of a block whose set is that of the problem, in the norm of R: the projection of −R⁻¹ c. The two tangential
+/// rows of a contact must share their R.
+void respond_in_norm(const Block& block, const double* R, const double* c, double* gamma, Response& response);
 
 /// Solves the reduced system for the step Δx and G Δx from `gap` = γ − x and `gap_velocity` = G (γ − x). False if the
 /// matrix is not positive definite, which only what is not finite can cause.
