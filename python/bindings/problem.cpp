@@ -198,12 +198,30 @@ VectorXd start_from(const OptionalArray& warm_start, Eigen::Index rows) {
   return start;
 }
 
+// The solver of this thread's last small problem: its workspace is worth more than such a solve. What it carries from
+// one solve to the next is taken out, so that a call depends on its arguments alone.
+taut::Solver& kept_solver(const std::string& name, const taut::SolverOptions& options) {
+  thread_local std::optional<taut::Solver> kept;
+  if (!kept || kept->name() != name || !(kept->options() == options)) kept.emplace(name, options);
+  kept->set_penalty(0.0);
+  return *kept;
+}
+
 Solution solve(const OwnedProblem& problem, const std::string& name, double tolerance,
                std::optional<int> max_iterations, const OptionalArray& warm_start, std::optional<double> relaxation,
                int sides, std::optional<double> alpha, std::optional<double> rho) {
   const auto rows = problem.g.size();
-  taut::Solver solver(name, options_from(tolerance, max_iterations, relaxation, sides, alpha, rho));
+  const taut::SolverOptions options = options_from(tolerance, max_iterations, relaxation, sides, alpha, rho);
   Solution solution{start_from(warm_start, rows), VectorXd(rows), {}};
+  constexpr int kKeptRows = 100;
+  if (rows <= kKeptRows) {
+    taut::Solver& solver = kept_solver(name, options);
+    solver.reserve(kKeptRows);
+    nb::gil_scoped_release release;
+    solution.report = solver.solve(problem.view(), solution.impulse, solution.velocity);
+    return solution;
+  }
+  taut::Solver solver(name, options);
   nb::gil_scoped_release release;
   solver.reserve(static_cast<int>(rows));
   solution.report = solver.solve(problem.view(), solution.impulse, solution.velocity);

@@ -25,6 +25,8 @@ struct SolverOptions {
   int sides = 4;            ///< of the pyramid of an LCP, ≥ 3
   double alpha = 0.0;       ///< ccp_newton_mujoco: compliance as a share of diag G
   double rho = 0.0;         ///< ADMM: the penalty to start from, in the scaled problem
+
+  bool operator==(const SolverOptions&) const = default;
 };
 
 /// A method by name with its workspace: one per thread. Copies share nothing.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import scenes
-from .._taut import Simulator
+from .._taut import Simulator, solve
 from ..cli.terminal import number, table
 from . import clock
 from .experiment import Advance, figure
@@ -21,11 +21,12 @@ WHAT = "Piles of 100 to 1000 bodies: time of a solve against the number of conta
 PAPER = ""
 
 SOLVER = "auto"
+CARRIER = "pgs"
 SIZES = (100, 200, 400, 700, 1000)
 QUICK_SIZES = (20, 40, 60)
 DT = 5e-3  # as coarse as a pile is simulated in practice; 1 ms would only take longer to come to rest
-SECONDS = 2.0
-SAMPLES = 10  # problems of each size, over the second half of the run
+SECONDS = 1.5
+SAMPLES = 5  # problems of each size, over the second half of the run
 
 
 def run(quick: bool, advance: Advance, sizes: tuple[int, ...] | None = None) -> dict[str, Any]:
@@ -42,9 +43,13 @@ def run(quick: bool, advance: Advance, sizes: tuple[int, ...] | None = None) -> 
 
 
 def _fall(bodies: int, count: int, samples: int):
-    """(step, None or what was measured in it)."""
+    """(step, None or what was measured in it).
+
+    The pile is carried by sweeps that stop early, or a thousand bodies would take an hour. A warm start is the
+    certified answer of the step before, matched contact by contact.
+    """
     scene = scenes.make("pile", n=bodies)
-    sim = Simulator(scene, dt=DT, solver=SOLVER, tolerance=clock.TOLERANCE)
+    sim = Simulator(scene, dt=DT, solver=CARRIER, tolerance=1e-5, max_iterations=300)
     chosen = set(np.linspace(count // 2, count - 1, samples).round().astype(int).tolist())
     q, v = np.array(scene.q0), np.zeros(scene.model.nv)
     before: dict[tuple[int, int], np.ndarray] = {}
@@ -63,7 +68,10 @@ def _fall(bodies: int, count: int, samples: int):
                 "cold": clock.solve(problem, SOLVER),
                 "warm": clock.solve(problem, SOLVER, guess),
             }
-        before = {c.identity: impulse for c, impulse in zip(step.contacts, step.impulses, strict=True)}
+        if k + 1 in chosen:
+            answer = solve(sim.problem(), SOLVER, tolerance=clock.TOLERANCE, warm_start=sim.impulse).impulse
+            impulses = answer[: 3 * len(step.contacts)].reshape(-1, 3)
+            before = {c.identity: impulse for c, impulse in zip(step.contacts, impulses, strict=True)}
         yield k, row
 
 
