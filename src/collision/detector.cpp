@@ -100,14 +100,22 @@ CollisionMemory CollisionDetector::memory() const {
   return memory;
 }
 
+namespace {
+
+// No point of a ball on a moving body is faster. A half-space has no end: it is slow only while it does not turn.
+double fastest(const pinocchio::Motion& v, const Vector3d& center, double radius) {
+  const double spin = v.angular().norm();
+  return (v.linear() + v.angular().cross(center)).norm() + (spin > 0.0 ? spin * radius : 0.0);
+}
+
+}  // namespace
+
 void CollisionDetector::place(const pinocchio::GeometryModel& geometry, const std::vector<pinocchio::SE3>& oMi,
                               std::span<const pinocchio::Motion> velocity, double dt) {
   for (std::size_t j = 0; j < hulls_.size(); ++j) {
     body_balls_[j] = {oMi[j].act(hulls_[j].center), hulls_[j].radius, 0.0};
     if (j == 0) continue;
-    const auto& v = velocity[j];
-    body_balls_[j].travel =
-        dt * ((v.linear() + v.angular().cross(hulls_[j].center)).norm() + v.angular().norm() * hulls_[j].radius);
+    body_balls_[j].travel = dt * fastest(velocity[j], hulls_[j].center, hulls_[j].radius);
   }
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
     const auto& object = geometry.geometryObjects[i];
@@ -122,9 +130,8 @@ void CollisionDetector::place(const pinocchio::GeometryModel& geometry, const st
     ball.radius = shapes_[i].radius;
     ball.travel = 0.0;
     if (object.parentJoint != 0) {
-      const auto& v = velocity[object.parentJoint];
       const Vector3d center = jMg.rotation() * shapes_[i].center + jMg.translation();
-      ball.travel = dt * ((v.linear() + v.angular().cross(center)).norm() + v.angular().norm() * ball.radius);
+      ball.travel = dt * fastest(velocity[object.parentJoint], center, ball.radius);
     }
   }
 }

@@ -193,6 +193,14 @@ TEST(Speculation, SpinCountsToo) {
   EXPECT_FALSE(couple.detect(place, at(0.0, 0.0, -0.1), 1e-3, spin).empty());
 }
 
+// A half-space has no end, and zero times its size is not a number: bodies that rest beside it must be seen all the same.
+TEST(Speculation, AMovingHalfSpaceIsSeen) {
+  Couple couple(std::make_shared<coal::Sphere>(0.1), std::make_shared<coal::Halfspace>(Vector3d::UnitZ(), 0.0), 2);
+  EXPECT_EQ(couple.detect(at(0.0, 0.0, 0.0995), at(0.0, 0.0, 0.0), 1e-3).size(), 1u);
+  EXPECT_NEAR(couple.deepest(), -0.0005, 1e-9);
+  EXPECT_TRUE(couple.detect(at(0.0, 0.0, 0.2), at(0.0, 0.0, 0.0), 1e-3).empty());
+}
+
 std::string complaint(std::shared_ptr<coal::CollisionGeometry> shape) {
   try {
     Couple couple(std::move(shape), box(1.0, 1.0, 1.0), 0);

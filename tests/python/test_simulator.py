@@ -531,3 +531,41 @@ def test_scenes_and_simulators_are_freed():
     done = subprocess.run([sys.executable, "-c", LEAK], capture_output=True, text=True, check=True, timeout=120)
     assert "leaked" not in done.stderr  # nanobind's own count at exit
     assert float(done.stdout) < 30  # MB; 3000 of them, were they kept, are some 500
+
+
+class TestSolverOptions:
+    def test_compliance_sinks_a_resting_cube_by_force_times_compliance(self):
+        scene = taut.scenes.make("cube_on_plane")
+        sim = taut.Simulator(scene, compliance=1e-5, correction=1.0)
+        path = sim.rollout(scene.q0, np.zeros(6), steps=2000)
+        # Four corners share the weight of 1 kg; the whole gap is corrected in every step.
+        assert scene.q0[2] - path.q[-1, 2] == pytest.approx(1e-5 * 9.81 / 4, rel=1e-3)
+
+    def test_sides_of_the_pyramid_change_where_a_cube_stops(self):
+        ends = []
+        for sides in (4, 16):
+            scene = taut.scenes.make("cube_on_plane", mu=0.5)
+            sim = taut.Simulator(scene, solver="lcp_pgs", sides=sides)
+            v = np.zeros(6)
+            v[:2] = 1.0 / np.sqrt(2.0)  # between two vertices of four sides, where friction is weakest
+            ends.append(np.linalg.norm(sim.rollout(scene.q0, v, steps=400).q[-1, :2]))
+        assert ends[0] > 1.2 * ends[1]
+
+    @pytest.mark.parametrize(
+        ("name", "value"), [("relaxation", 2.5), ("sides", 2), ("rho", -1.0), ("compliance", -1e-6)]
+    )
+    def test_out_of_range_is_named(self, name, value):
+        with pytest.raises(ValueError, match=name):
+            taut.Simulator(taut.scenes.make("cube_on_plane"), solver="pgs", **{name: value})
+
+
+def test_a_pile_of_a_thousand_steps_without_a_dense_matrix():
+    scene = taut.scenes.make("pile", n=1000)
+    sim = taut.Simulator(scene, dt=5e-3, solver="pgs", tolerance=1e-3, max_iterations=50)
+    path = sim.rollout(scene.q0, np.zeros(scene.model.nv), steps=70)
+    assert path.contacts[0] == 0  # nothing overlaps at the start
+    problem = sim.problem()
+    assert path.contacts[-1] > 500
+    assert problem.sparse
+    data, _, _ = problem.csr()
+    assert len(data) < 0.05 * len(problem.g) ** 2
