@@ -32,16 +32,6 @@ SolveReport Proximal::solve(const Problem& problem, ProximalWorkspace& workspace
 
   workspace.newton.start(problem);
   VectorView R(workspace.compliance.data(), rows), offset(workspace.offset.data(), rows), x(workspace.x.data(), rows);
-  const auto set_compliance = [&](double sigma) {
-    for (int i = 0; i < problem.size(); ++i) {
-      const Block& block = problem.blocks[i];
-      R.segment(block.start, block.size) = problem.R.segment(block.start, block.size);
-      // Cones have a closed projection in the norm of R if the tangential pair shares it; the proximal term makes up
-      // for the difference.
-      if (block.kind == SetKind::cone) R.segment<2>(block.start).setConstant(R.segment<2>(block.start).maxCoeff());
-      R.segment(block.start, block.size).array() += sigma * mean_diagonal(problem, i);
-    }
-  };
   double sigma = options_.sigma;
   const Problem model{.G = problem.G, .g = offset, .R = R, .blocks = problem.blocks};
   const auto answer = [&](int i, const double* c, double* gamma, Response& response) {
@@ -52,7 +42,7 @@ SolveReport Proximal::solve(const Problem& problem, ProximalWorkspace& workspace
   double worst = report.residuals.worst();
   bool over = false;
   while (!over && report.iterations < options_.max_iterations) {
-    set_compliance(sigma);
+    add_proximal_compliance(problem, sigma, R);
     offset = problem.g - (R - problem.R).cwiseProduct(lambda);
     for (const Block& block : problem.blocks) {
       if (block.kind != SetKind::cone) continue;

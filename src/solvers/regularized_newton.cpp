@@ -211,6 +211,15 @@ void RegularizedNewtonWorkspace::start(const Problem& problem) {
   factored = problem.G.is_sparse() && system.order(problem);
 }
 
+void add_proximal_compliance(const Problem& problem, double weight, VectorRef R) {
+  for (int i = 0; i < problem.size(); ++i) {
+    const Block& block = problem.blocks[i];
+    R.segment(block.start, block.size) = problem.R.segment(block.start, block.size);
+    if (block.kind == SetKind::cone) R.segment<2>(block.start).setConstant(R.segment<2>(block.start).maxCoeff());
+    R.segment(block.start, block.size).array() += weight * mean_diagonal(problem, i);
+  }
+}
+
 double curvature(const Block& block, const Response& response, const double* R, const double* c) {
   double sum = 0.0;
   for (int k = 0; k < response.count; ++k) {

@@ -89,13 +89,7 @@ SolveReport Staggered::solve(const Problem& problem, StaggeredWorkspace& workspa
 
   workspace.newton.start(problem);
   VectorView R(workspace.compliance.data(), rows), offset(workspace.offset.data(), rows), x(workspace.x.data(), rows);
-  for (int i = 0; i < problem.size(); ++i) {
-    const Block& block = problem.blocks[i];
-    R.segment(block.start, block.size) = problem.R.segment(block.start, block.size);
-    // Disks stay disks in the norm of R only if the pair shares it; the proximal term makes up for the difference.
-    if (block.kind == SetKind::cone) R.segment<2>(block.start).setConstant(R.segment<2>(block.start).maxCoeff());
-    R.segment(block.start, block.size).array() += options_.proximal * mean_diagonal(problem, i);
-  }
+  add_proximal_compliance(problem, options_.proximal, R);
   const auto solve_half = [&](Half half, double enough) {
     // ½ λᵀ R λ + ½ (λ − λ_old)ᵀ (R̃ − R) (λ − λ_old) = ½ λᵀ R̃ λ − λᵀ (R̃ − R) λ_old + constant
     offset = problem.g - (R - problem.R).cwiseProduct(lambda);

@@ -40,7 +40,7 @@ void expect_agreement(const OwnedProblem& problem, std::initializer_list<const c
 
 TEST(Agreement, OnQuadrupeds) {
   std::mt19937 rng(11);
-  for (int k = 0; k < 40; ++k) expect_agreement(quadruped(0.05 * (k % 15), rng), {"admm", "auto"}, 1e-5, k);
+  for (int k = 0; k < 40; ++k) expect_agreement(quadruped(0.05 * (k % 15), rng), {"admm", "auto"}, 1e-6, k);
 }
 
 TEST(Agreement, OnACubeSlidingStraightOnRedundantCorners) {
@@ -48,7 +48,7 @@ TEST(Agreement, OnACubeSlidingStraightOnRedundantCorners) {
   for (int k = 0; k < 20; ++k) {
     OwnedProblem problem = stack(1, 1.0, 0.05 * (k % 8), 0.0, rng);
     for (int i = 0; i < 4; ++i) problem.g.segment<2>(3 * i) += Eigen::Vector2d(0.02 * k, 0.0);
-    expect_agreement(problem, {"pgs", "admm", "auto"}, 1e-5, k);
+    expect_agreement(problem, {"pgs", "admm", "auto"}, 1e-6, k);
   }
 }
 
@@ -66,7 +66,7 @@ TEST(Agreement, OnACubeSpinningOnRedundantCornersEveryAnswerIsCertified) {
 
 TEST(Agreement, OnStacks) {
   std::mt19937 rng(14);
-  for (int k = 0; k < 10; ++k) expect_agreement(stack(3, 1.0, 0.5, 1e-3, rng), {"admm", "auto"}, 1e-5, k);
+  for (int k = 0; k < 10; ++k) expect_agreement(stack(3, 1.0, 0.5, 1e-3, rng), {"admm", "auto"}, 1e-6, k);
 }
 
 TEST(Auto, HoldsAStackWithTheHeavyCubeOnTop) {

@@ -53,6 +53,11 @@ enum class NewtonStep {
   failed,  ///< no way down: rounding, or data that are not finite
 };
 
+/// R of a problem with a proximal term of `weight` times the mean diagonal of each block. Cones have a closed
+/// projection in the norm of R only if the tangential pair shares it: the larger one counts, and the proximal term that
+/// an offset −(R̃ − R) λ_old completes makes up for the difference.
+void add_proximal_compliance(const Problem& problem, double weight, VectorRef R);
+
 /// γ and L of a block whose set is that of the problem, in the norm of R: the projection of −R⁻¹ c. The two tangential
 /// rows of a contact must share their R.
 void respond_in_norm(const Block& block, const double* R, const double* c, double* gamma, Response& response);
