@@ -11,6 +11,7 @@ namespace {
 constexpr int kRobotRows = 72;
 constexpr int kSparseSweeps = 100;
 constexpr int kMostBursts = 8;
+constexpr int kLocalIterations = 2'000, kLocalPatience = 60;
 
 // One solve: what its stages share.
 class Course {
@@ -73,6 +74,26 @@ class Course {
     note(method.solve(problem_, workspace_.proximal, lambda_, velocity_));
   }
 
+  // The worst block with its neighbours, solved as if it were alone, again and again: what is left of a pile's residual
+  // often sits in a few corners.
+  void clusters() {
+    if (workspace_.newton.path != NewtonWorkspace::Path::sparse) return;
+    if (!workspace_.local) workspace_.local = std::make_unique<AutoWorkspace>();
+    const Auto method({.tolerance = 0.1 * options_.tolerance, .max_iterations = kLocalIterations});
+    Cluster& cluster = workspace_.cluster;
+    int taken = 0;
+    double least = worst();
+    for (int waited = 0; waited < kLocalPatience && taken < left(); ++taken) {
+      if (!cluster.gather(problem_, workspace_.newton.system, lambda_, velocity_, kRobotRows)) break;
+      if (cluster.residual() <= 0.5 * options_.tolerance) break;
+      waited = cluster.residual() < 0.9 * least ? 0 : waited + 1;
+      least = std::min(least, cluster.residual());
+      method.solve(cluster.view(), *workspace_.local, cluster.impulse(), cluster.velocity());
+      cluster.scatter(problem_, lambda_, velocity_);
+    }
+    note({.iterations = taken, .residuals = residuals(problem_, lambda_, velocity_)});
+  }
+
   void admm(int max_iterations) {
     const Admm method({.tolerance = options_.tolerance, .max_iterations = std::min(max_iterations, left())});
     note(method.solve(problem_, workspace_.admm, lambda_, velocity_));
@@ -130,9 +151,10 @@ SolveReport Auto::solve(const Problem& problem, AutoWorkspace& workspace, Vector
   const int count_per_newton = course.sweeps_per_newton();
   // A robot's Newton step costs a few sweeps: it goes first and may try for longer. A pile's costs hundreds.
   const bool robot = problem.rows() <= kRobotRows;
-  if (!cold && robot) {
-    // Almost solved: a robot at rest, some of its contacts on the edge between two modes, where Newton dithers.
-    if (course.worst() < 30.0 * options_.tolerance) course.sweeps(3);
+  if (robot) {
+    // From zero a couple of sweeps find most modes. Almost solved: a robot at rest, some of its contacts on the edge
+    // between two modes, where Newton dithers.
+    if (cold || course.worst() < 30.0 * options_.tolerance) course.sweeps(cold ? 2 : 3);
     if (!course.done()) course.newton(2);
     if (course.done()) return course.finish();
   }
@@ -148,11 +170,15 @@ SolveReport Auto::solve(const Problem& problem, AutoWorkspace& workspace, Vector
   for (int round = 0, count = 50; sparse && round < 5 && !course.done(); ++round, count *= 2) {
     course.proximal(count);
     if (course.done()) break;
+    course.clusters();
+    if (course.done()) break;
     course.newton(patience);
   }
   // ADMM last: slow to certify, but it brings Newton close from anywhere, in a hundred iterations as a rule.
-  for (int round = 0, count = 100; round < 8 && !course.done(); ++round, count *= 2) {
+  for (int round = 0, count = 100; round < (sparse ? 5 : 8) && !course.done(); ++round, count *= 2) {
     course.admm(count);
+    if (course.done()) break;
+    course.clusters();
     if (course.done()) break;
     course.newton(20);
   }

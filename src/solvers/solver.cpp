@@ -30,7 +30,8 @@ double zero_if_finite(const Values& values) {
   return (0.0 * values.array()).sum();
 }
 
-bool in_range(const Problem& problem, const ConstVectorRef& lambda) {
+// `trace` receives the largest one of a block.
+bool in_range(const Problem& problem, const ConstVectorRef& lambda, double& trace) {
   double sum = zero_if_finite(problem.R);
   if (problem.G.is_sparse()) {
     const auto values = problem.G.sparse().values();
@@ -39,12 +40,18 @@ bool in_range(const Problem& problem, const ConstVectorRef& lambda) {
     sum += zero_if_finite(problem.G.dense());
   }
   // An entry of G is no larger than the diagonal ones it stands between, if G is what it should be.
+  double softest = 1.0;
+  trace = 0.0;
   for (int i = 0; i < problem.size(); ++i) {
     const double stiffness = mean_diagonal(problem, i);
-    if (!(stiffness > kSmallest && stiffness < kLargest)) return false;
+    softest = std::min(softest, stiffness);
+    trace = std::max(trace, problem.blocks[i].size * stiffness);
   }
-  return sum == 0.0 && problem.g.lpNorm<Eigen::Infinity>() < kLargest && lambda.lpNorm<Eigen::Infinity>() < kLargest;
+  return sum == 0.0 && softest > kSmallest && trace < kLargest && problem.g.lpNorm<Eigen::Infinity>() < kLargest &&
+         lambda.lpNorm<Eigen::Infinity>() < kLargest;
 }
+
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 // What rounding may have made of c = (G + R) λ + g, at most: |G_ij| ≤ √(G_ii G_jj).
 double rounding(const Problem& problem, const ConstVectorRef& lambda) {
@@ -55,7 +62,7 @@ double rounding(const Problem& problem, const ConstVectorRef& lambda) {
     largest = std::max(largest, root);
     sum += root * lambda.segment(block.start, block.size).lpNorm<1>();
   }
-  return std::numeric_limits<double>::epsilon() * largest * sum;
+  return kEpsilon * largest * sum;
 }
 
 }  // namespace
@@ -320,7 +327,8 @@ SolveReport Solver::solve(const Problem& problem, VectorRef lambda, VectorRef ve
     velocity = problem.g;
     return SolveReport{Status::not_finite, iterations, {inf, inf, inf, inf}, inf};
   };
-  if (!in_range(problem, lambda)) return give_up(0);
+  double trace = 0.0;
+  if (!in_range(problem, lambda, trace)) return give_up(0);
   // Half as much again: a pile that grows by one contact a step must not allocate at each.
   if (rows > method_->capacity) reserve(rows + rows / 2);
   SolveReport report = method_->solve(problem, lambda, velocity);
@@ -329,6 +337,7 @@ SolveReport Solver::solve(const Problem& problem, VectorRef lambda, VectorRef ve
   if (!std::isfinite(report.residuals.worst())) return give_up(report.iterations);
   // Rows that contradict each other have no solution, and impulses grow until rounding hides g. Then the judge has
   // judged another problem: what may have been lost counts as what was found.
+  if (kEpsilon * trace * lambda.lpNorm<1>() <= method_->options.tolerance) return report;  // as a rule
   const double lost = rounding(problem, lambda);
   if (lost > std::max(problem.g.lpNorm<Eigen::Infinity>(), method_->options.tolerance)) {
     report.residuals.dual += lost;

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <memory>
+
 #include "taut/solvers/admm.hpp"
+#include "taut/solvers/cluster.hpp"
 #include "taut/solvers/newton.hpp"
 #include "taut/solvers/pgs.hpp"
 #include "taut/solvers/proximal.hpp"
@@ -25,6 +28,8 @@ struct AutoWorkspace {
   SweepWorkspace sweeps;
   ProximalWorkspace proximal;
   AdmmWorkspace admm;
+  Cluster cluster;
+  std::unique_ptr<AutoWorkspace> local;  ///< of the cluster's own solves
   std::vector<double> best;
 };
 
