@@ -193,7 +193,8 @@ TEST(Speculation, SpinCountsToo) {
   EXPECT_FALSE(couple.detect(place, at(0.0, 0.0, -0.1), 1e-3, spin).empty());
 }
 
-// A half-space has no end, and zero times its size is not a number: bodies that rest beside it must be seen all the same.
+// A half-space has no end, and zero times its size is not a number: bodies that rest beside it must be seen all the
+// same.
 TEST(Speculation, AMovingHalfSpaceIsSeen) {
   Couple couple(std::make_shared<coal::Sphere>(0.1), std::make_shared<coal::Halfspace>(Vector3d::UnitZ(), 0.0), 2);
   EXPECT_EQ(couple.detect(at(0.0, 0.0, 0.0995), at(0.0, 0.0, 0.0), 1e-3).size(), 1u);
