@@ -157,6 +157,9 @@ SolveReport Auto::solve(const Problem& problem, AutoWorkspace& workspace, Vector
     if (cold || course.worst() < 30.0 * options_.tolerance) course.sweeps(cold ? 2 : 3);
     if (!course.done()) course.newton(2);
     if (course.done()) return course.finish();
+  } else if (!cold && problem.G.is_sparse()) {
+    course.newton(1);  // a stack at rest; a pile whose modes have changed loses little
+    if (course.done()) return course.finish();
   }
 
   const int patience = robot ? 8 : 4;
