@@ -79,6 +79,9 @@ TRIALS = {
     "talos": Trial("talos", 0.03, 0.3, 0.2, (3000.0, 100.0), 0.8),
     "allegro": Trial("allegro", None, 0.0, 0.0, (3.0, 0.1), 0.8),
     "pile": Trial("pile", None, 0.0, 0.0, None, 1.2),
+    "anymal": Trial("anymal", 0.05, 0.5, 0.5, (500.0, 20.0), 0.8),
+    "cube": Trial("cube_on_plane", None, 1.0, 0.0, None, 0.3),
+    "heavy_on_light": Trial("heavy_on_light", None, 0.2, 0.0, None, 0.2),
 }
 PUSH_PERIOD = 0.4  # s
 PILE = 50  # bodies
@@ -89,7 +92,7 @@ def scene_of(trial: Trial) -> Scene:
         return hand_and_ball()
     if trial.scene == "pile":
         return scenes.make("pile", n=PILE)
-    return scenes.make(trial.scene, height=trial.height)
+    return scenes.make(trial.scene, **({} if trial.height is None else {"height": trial.height}))
 
 
 def hand_and_ball(radius: float = 0.045, mass: float = 0.1, mu: float = 0.8) -> Scene:
