@@ -9,13 +9,6 @@
 
 namespace taut {
 
-void ProximalWorkspace::reserve(int rows) {
-  newton.reserve(rows);
-  const auto n = static_cast<std::size_t>(rows);
-  if (x.size() >= n) return;
-  for (auto* buffer : {&compliance, &offset, &x, &best}) buffer->resize(n);
-}
-
 Proximal::Proximal(ProximalOptions options) : options_(options) {
   if (!(options.sigma > 0.0) || !std::isfinite(options.sigma)) {
     throw std::invalid_argument("Proximal: sigma is " + std::to_string(options.sigma) + ", not positive");

@@ -211,6 +211,13 @@ void RegularizedNewtonWorkspace::start(const Problem& problem) {
   factored = problem.G.is_sparse() && system.order(problem);
 }
 
+void ProximalWorkspace::reserve(int rows) {
+  newton.reserve(rows);
+  const auto n = static_cast<std::size_t>(rows);
+  if (x.size() >= n) return;
+  for (auto* buffer : {&compliance, &offset, &x, &best}) buffer->resize(n);
+}
+
 void add_proximal_compliance(const Problem& problem, double weight, VectorRef R) {
   for (int i = 0; i < problem.size(); ++i) {
     const Block& block = problem.blocks[i];

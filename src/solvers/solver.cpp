@@ -193,7 +193,7 @@ constexpr std::array kEntries{
           [](const SolverOptions& o) {
             StaggeredOptions options{.tolerance = o.tolerance};
             set_if_given(options.max_iterations, o.max_iterations);
-            return make_method<StaggeredWorkspace>(Staggered(options));
+            return make_method<ProximalWorkspace>(Staggered(options));
           }},
     Entry{{"admm", Model::ncp, "proximal ADMM, spectral penalty (SA): robust, slow in the last digits"},
           [](const SolverOptions& o) {

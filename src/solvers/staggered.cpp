@@ -66,20 +66,13 @@ void tidy(Half half, const Block& block, double* lambda) {
 
 }  // namespace
 
-void StaggeredWorkspace::reserve(int rows) {
-  newton.reserve(rows);
-  const auto n = static_cast<std::size_t>(rows);
-  if (x.size() >= n) return;
-  for (auto* buffer : {&compliance, &offset, &x, &best}) buffer->resize(n);
-}
-
 Staggered::Staggered(StaggeredOptions options) : options_(options) {
   if (!(options.proximal > 0.0) || !std::isfinite(options.proximal)) {
     throw std::invalid_argument("Staggered: proximal is " + std::to_string(options.proximal) + ", not positive");
   }
 }
 
-SolveReport Staggered::solve(const Problem& problem, StaggeredWorkspace& workspace, VectorRef lambda,
+SolveReport Staggered::solve(const Problem& problem, ProximalWorkspace& workspace, VectorRef lambda,
                              VectorRef velocity) const {
   const int rows = problem.rows();
   workspace.reserve(rows);

@@ -12,7 +12,7 @@ constexpr double kTolerance = 1e-10;
 
 Solution staggered(const OwnedProblem& problem, StaggeredOptions options) {
   Solution s{VectorXd::Zero(problem.g.size()), VectorXd::Zero(problem.g.size()), {}};
-  StaggeredWorkspace workspace;
+  ProximalWorkspace workspace;
   s.report = Staggered(options).solve(problem.view(), workspace, s.lambda, s.velocity);
   return s;
 }

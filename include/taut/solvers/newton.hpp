@@ -88,7 +88,7 @@ void identify_modes(const Problem& problem, const ConstVectorRef& lambda, const 
 
 /// Identifies the modes, then assembles and factors the reduced system  W (G + R) Z + diagonal: the matrix of a Newton
 /// step and, at a solution, of implicit differentiation. `damping` is relative to each block's mean diagonal. False if
-/// the system is singular all the same.
+/// the system is singular all the same. With a workspace that has seen another problem, set `workspace.path` to `none`.
 bool linearize(const Problem& problem, const ConstVectorRef& lambda, const ConstVectorRef& velocity, double damping,
                NewtonWorkspace& workspace);
 

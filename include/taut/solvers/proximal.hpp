@@ -22,13 +22,6 @@ struct ProximalOptions {
   int patience = 150;  ///< Newton steps without gaining 1 % before the solve counts as stalled
 };
 
-struct ProximalWorkspace {
-  void reserve(int rows);
-
-  RegularizedNewtonWorkspace newton;
-  std::vector<double> compliance, offset, x, best;
-};
-
 class Proximal {
  public:
   explicit Proximal(ProximalOptions options = {});  ///< throws std::invalid_argument if an option is out of range

@@ -47,6 +47,14 @@ struct RegularizedNewtonWorkspace {
   std::vector<double> krylov;
 };
 
+/// Buffers of methods that solve one regularized problem after another: `Staggered`, `Proximal`.
+struct ProximalWorkspace {
+  void reserve(int rows);
+
+  RegularizedNewtonWorkspace newton;
+  std::vector<double> compliance, offset, x, best;
+};
+
 enum class NewtonStep {
   taken,   ///< x has moved
   done,    ///< nothing to do: the gap was small enough

@@ -25,20 +25,13 @@ struct StaggeredOptions {
   int patience = 100;  ///< alternations without gaining 1 % before the solve counts as stalled
 };
 
-struct StaggeredWorkspace {
-  void reserve(int rows);
-
-  RegularizedNewtonWorkspace newton;
-  std::vector<double> compliance, offset, x, best;
-};
-
 class Staggered {
  public:
   explicit Staggered(StaggeredOptions options = {});  ///< throws std::invalid_argument if an option is out of range
 
   /// `lambda` holds the warm start on entry and the solution on exit; `velocity` receives c. Does not allocate once
   /// `workspace` has the rows.
-  SolveReport solve(const Problem& problem, StaggeredWorkspace& workspace, VectorRef lambda, VectorRef velocity) const;
+  SolveReport solve(const Problem& problem, ProximalWorkspace& workspace, VectorRef lambda, VectorRef velocity) const;
 
   const StaggeredOptions& options() const { return options_; }
 
