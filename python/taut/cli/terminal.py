@@ -120,8 +120,19 @@ def require_folders(*paths: Path | None) -> None:
 def write_json(path: Path | None, content: Any) -> None:
     if path is None:
         return
-    path.write_text(json.dumps(_plain(content), indent=2, allow_nan=False) + "\n")
+    path.write_text(_text(_plain(content)) + "\n")
     console(stderr=True).print(f"wrote {escape(str(path))}", soft_wrap=True)
+
+
+def _text(value: Any, depth: int = 0) -> str:
+    """JSON with a line for each entry of an object, but a row of numbers on one line."""
+    inner, outer = "  " * (depth + 1), "  " * depth
+    if isinstance(value, dict) and value:
+        lines = [f"{inner}{json.dumps(key)}: {_text(item, depth + 1)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(lines) + f"\n{outer}}}"
+    if isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value):
+        return "[\n" + ",\n".join(inner + _text(item, depth + 1) for item in value) + f"\n{outer}]"
+    return json.dumps(value, allow_nan=False)
 
 
 def _plain(value: Any) -> Any:
