@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 namespace taut {
 namespace {
@@ -68,27 +69,25 @@ double dot(int rows, const double* x, const double* y) {
   return (s0 + s1) + (s2 + s3);
 }
 
-}  // namespace
-
-void multiply_add(int rows, int cols, const double* A, std::ptrdiff_t stride, const double* x, double* y) {
-  int k = 0;
-  for (; k + 2 < cols; k += 3) {
-    if (x[k] != 0.0 || x[k + 1] != 0.0 || x[k + 2] != 0.0) multiply_add_3(rows, A + k * stride, stride, x + k, y);
-  }
-  for (; k < cols; ++k) {
-    if (x[k] != 0.0) subtract_scaled(rows, -x[k], A + k * stride, y);
-  }
-}
-
-bool cholesky(MatrixView A) {
+// `count` steps of a Cholesky factorization. `accept(k, pivot)` says what becomes of a pivot: kept, dropped, or the
+// end.
+enum class Pivot { kept, dropped, refused };
+template <class Accept>
+bool cholesky_steps(MatrixView A, int count, const Accept& accept) {
   const int n = static_cast<int>(A.rows());
   const std::ptrdiff_t ld = A.outerStride();
   double* a = A.data();
-  for (int start = 0; start < n; start += kPanel) {
-    const int width = std::min(kPanel, n - start), end = start + width;
+  for (int start = 0; start < count; start += kPanel) {
+    const int width = std::min(kPanel, count - start), end = start + width;
     for (int k = start; k < end; ++k) {
       double* column = a + k * ld;
-      if (!(column[k] > 0.0)) return false;
+      const Pivot fate = accept(k, column[k]);
+      if (fate == Pivot::refused) return false;
+      if (fate == Pivot::dropped) {
+        column[k] = std::numeric_limits<double>::infinity();
+        std::fill_n(column + k + 1, n - k - 1, 0.0);
+        continue;
+      }
       const double pivot = std::sqrt(column[k]), inverse = 1.0 / pivot;
       column[k] = pivot;
       for (int r = k + 1; r < n; ++r) column[r] *= inverse;
@@ -104,18 +103,61 @@ bool cholesky(MatrixView A) {
   return true;
 }
 
-void cholesky_solve(const MatrixView& L, double* x) {
+}  // namespace
+
+void multiply_add(int rows, int cols, const double* A, std::ptrdiff_t stride, const double* x, double* y) {
+  int k = 0;
+  for (; k + 2 < cols; k += 3) {
+    if (x[k] != 0.0 || x[k + 1] != 0.0 || x[k + 2] != 0.0) multiply_add_3(rows, A + k * stride, stride, x + k, y);
+  }
+  for (; k < cols; ++k) {
+    if (x[k] != 0.0) subtract_scaled(rows, -x[k], A + k * stride, y);
+  }
+}
+
+bool cholesky(MatrixView A) {
+  return cholesky_steps(A, static_cast<int>(A.rows()),
+                        [](int, double pivot) { return pivot > 0.0 ? Pivot::kept : Pivot::refused; });
+}
+
+void eliminate(MatrixView A, int count, std::span<const double> least) {
+  cholesky_steps(A, count, [&](int k, double pivot) { return pivot > least[k] ? Pivot::kept : Pivot::dropped; });
+}
+
+void eliminate_forward(const MatrixView& L, int count, double* x) {
   const int n = static_cast<int>(L.rows());
-  const std::ptrdiff_t ld = L.outerStride();
-  for (int k = 0; k < n; ++k) {
-    const double* column = L.data() + k * ld;
+  for (int k = 0; k < count; ++k) {
+    const double* column = L.data() + k * L.outerStride();
     x[k] /= column[k];
     subtract_scaled(n - k - 1, x[k], column + k + 1, x + k + 1);
   }
-  for (int k = n - 1; k >= 0; --k) {
-    const double* column = L.data() + k * ld;
+}
+
+void eliminate_backward(const MatrixView& L, int count, double* x) {
+  const int n = static_cast<int>(L.rows());
+  for (int k = count - 1; k >= 0; --k) {
+    const double* column = L.data() + k * L.outerStride();
     x[k] = (x[k] - dot(n - k - 1, column + k + 1, x + k + 1)) / column[k];
   }
+}
+
+void reconcile(const MatrixView& L, int count, double* x, double* work) {
+  std::copy_n(x, count, work);
+  for (int k = 0; k < count; ++k) {
+    const double* column = L.data() + k * L.outerStride();
+    if (std::isinf(column[k])) {
+      x[k] -= work[k];  // what is left of it after the rows before have had their say
+      continue;
+    }
+    work[k] /= column[k];
+    subtract_scaled(count - k - 1, work[k], column + k + 1, work + k + 1);
+  }
+}
+
+void cholesky_solve(const MatrixView& L, double* x) {
+  const int n = static_cast<int>(L.rows());
+  eliminate_forward(L, n, x);
+  eliminate_backward(L, n, x);
 }
 
 bool lu(MatrixView A, std::span<int> pivots) {

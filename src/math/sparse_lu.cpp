@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace taut {
 
@@ -82,7 +83,9 @@ void SparseLu::analyze() {
   for (int k = 0; k < n_; ++k) first_[k + 1] = first_[k] + filled_[k];
 }
 
-bool SparseLu::factor() {
+// `accept(row, pivot)` may replace the pivot of a row, or end the factorization.
+template <class Accept>
+bool SparseLu::factor_with(const Accept& accept) {
   analyze();
   const auto n = static_cast<std::size_t>(n_), fill = static_cast<std::size_t>(first_[n_]);
   rows_.resize(fill);
@@ -124,10 +127,34 @@ bool SparseLu::factor() {
       U_[last] = u;
       ++filled_[i];
     }
-    if (pivot == 0.0 || !std::isfinite(pivot)) return false;
+    if (!accept(order_[k], pivot)) return false;
     diagonal_[k] = pivot;
   }
   return true;
+}
+
+bool SparseLu::factor() {
+  return factor_with([](int, double pivot) { return pivot != 0.0 && std::isfinite(pivot); });
+}
+
+void SparseLu::factor_semidefinite(std::span<const double> least) {
+  factor_with([&](int row, double& pivot) {
+    if (!(pivot > least[static_cast<std::size_t>(row)])) pivot = std::numeric_limits<double>::infinity();
+    return true;
+  });
+}
+
+void SparseLu::reconcile(double* x) const {
+  double* y = y_.data();
+  for (int k = 0; k < n_; ++k) y[k] = x[order_[k]];
+  for (int i = 0; i < n_; ++i) {
+    const double value = y[i];
+    if (std::isinf(diagonal_[i])) {
+      x[order_[i]] -= value;  // what is left of it after the others have had their say
+      continue;
+    }
+    for (int p = first_[i]; p < first_[i + 1]; ++p) y[rows_[p]] -= L_[p] * value;
+  }
 }
 
 void SparseLu::solve(double* x) const {

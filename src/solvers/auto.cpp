@@ -11,18 +11,27 @@ namespace {
 constexpr int kRobotRows = 72;
 constexpr int kSparseSweeps = 100;
 constexpr int kMostBursts = 8;
+constexpr int kPivotRows = 120, kMostPivots = 2'000;
 constexpr int kLocalIterations = 2'000, kLocalPatience = 60;
 
 // One solve: what its stages share.
 class Course {
  public:
-  Course(const Problem& problem, const AutoOptions& options, AutoWorkspace& workspace, VectorRef lambda,
-         VectorRef velocity)
-      : problem_(problem), options_(options), workspace_(workspace), lambda_(lambda), velocity_(velocity) {
+  Course(const Problem& problem, const AutoOptions& options, AutoWorkspace& workspace, std::vector<double>& best,
+         VectorRef lambda, VectorRef velocity)
+      : problem_(problem),
+        options_(options),
+        workspace_(workspace),
+        best_(best.data(), problem.rows()),
+        lambda_(lambda),
+        velocity_(velocity) {
     project(problem_, lambda_);
     current_ = report_.residuals = residuals(problem_, lambda_, velocity_);
-    VectorView(workspace_.best.data(), problem_.rows()) = lambda_;
+    best_ = lambda_;
   }
+
+  // Joints first, then all stages on what is left of the problem. True if the solve is over.
+  bool without_joints();
 
   double worst() const { return report_.residuals.worst(); }
   bool solved() const { return report_.residuals.worst() <= options_.tolerance; }
@@ -94,6 +103,18 @@ class Course {
     note({.iterations = taken, .residuals = residuals(problem_, lambda_, velocity_)});
   }
 
+  // The modes of the pyramid's problem, found by pivots: a start like no other, where all iterations have led to the
+  // same dead end. True if there is one.
+  bool pyramid(int sides) {
+    if (!workspace_.pivots) workspace_.pivots = std::make_unique<LcpPivotWorkspace>();
+    const LcpPivot method({.tolerance = options_.tolerance, .sides = sides, .max_pivots = kMostPivots});
+    method.reserve(problem_.rows(), *workspace_.pivots);
+    const SolveReport stage = method.solve(problem_, *workspace_.pivots, lambda_, velocity_);
+    project(problem_, lambda_);
+    note({.iterations = std::max(1, stage.iterations), .residuals = residuals(problem_, lambda_, velocity_)});
+    return stage.status == Status::converged;
+  }
+
   void admm(int max_iterations) {
     const Admm method({.tolerance = options_.tolerance, .max_iterations = std::min(max_iterations, left())});
     note(method.solve(problem_, workspace_.admm, lambda_, velocity_));
@@ -102,7 +123,7 @@ class Course {
   // The best iterate of all stages becomes the solution.
   SolveReport finish() {
     if (current_.worst() != report_.residuals.worst()) {
-      lambda_ = VectorView(workspace_.best.data(), problem_.rows());
+      lambda_ = best_;
       report_.residuals = residuals(problem_, lambda_, velocity_);
     }
     report_.status = solved() ? Status::converged : left() <= 0 ? Status::iteration_limit : Status::stalled;
@@ -117,36 +138,32 @@ class Course {
     current_ = stage.residuals;
     if (current_.worst() < report_.residuals.worst()) {
       report_.residuals = current_;
-      VectorView(workspace_.best.data(), problem_.rows()) = lambda_;
+      best_ = lambda_;
     }
   }
 
   const Problem& problem_;
   const AutoOptions& options_;
   AutoWorkspace& workspace_;
+  VectorView best_;
   VectorRef lambda_, velocity_;
   SolveReport report_;
   Residuals current_;  // of `lambda_`, not always the best one
 };
 
-}  // namespace
-
-void AutoWorkspace::reserve(int rows) {
-  newton.reserve(rows);
-  sweeps.reserve(rows);
-  proximal.reserve(rows);
-  admm.reserve(rows);
-  if (best.size() < static_cast<std::size_t>(rows)) best.resize(rows);
+bool has_joints(const Problem& problem) {
+  return std::ranges::any_of(problem.blocks, [](const Block& block) { return block.kind == SetKind::free; });
 }
 
-Auto::Auto(AutoOptions options) : options_(options) {}
+bool only_joints(const Problem& problem) {
+  return std::ranges::all_of(problem.blocks, [](const Block& block) { return block.kind == SetKind::free; });
+}
 
-SolveReport Auto::solve(const Problem& problem, AutoWorkspace& workspace, VectorRef lambda, VectorRef velocity) const {
-  workspace.reserve(problem.rows());
+// All stages in turn, from a warm start or from zero.
+SolveReport solve_in_stages(const Problem& problem, const AutoOptions& options, AutoWorkspace& workspace,
+                            Course& course, bool cold) {
   workspace.newton.path = NewtonWorkspace::Path::none;
   workspace.admm.rho = 0.0;  // the answer depends on the problem and the warm start alone
-  const bool cold = (lambda.array() == 0.0).all();
-  Course course(problem, options_, workspace, lambda, velocity);
   if (course.done()) return course.finish();
   const int count_per_newton = course.sweeps_per_newton();
   // A robot's Newton step costs a few sweeps: it goes first and may try for longer. A pile's costs hundreds.
@@ -154,7 +171,7 @@ SolveReport Auto::solve(const Problem& problem, AutoWorkspace& workspace, Vector
   if (robot) {
     // From zero a couple of sweeps find most modes. Almost solved: a robot at rest, some of its contacts on the edge
     // between two modes, where Newton dithers.
-    if (cold || course.worst() < 30.0 * options_.tolerance) course.sweeps(cold ? 2 : 3);
+    if (cold || course.worst() < 30.0 * options.tolerance) course.sweeps(cold ? 2 : 3);
     if (!course.done()) course.newton(2);
     if (course.done()) return course.finish();
   } else if (!cold && problem.G.is_sparse()) {
@@ -164,10 +181,17 @@ SolveReport Auto::solve(const Problem& problem, AutoWorkspace& workspace, Vector
 
   const int patience = robot ? 8 : 4;
   const bool sparse = problem.G.is_sparse();
-  for (int round = 0, count = count_per_newton; round < (sparse ? 2 : 4) && !course.done(); ++round, count *= 2) {
-    course.sweeps(count);
-    if (course.done()) break;
-    course.newton(patience);
+  const auto sweeps_and_newton = [&](int rounds) {
+    for (int round = 0, count = count_per_newton; round < rounds && !course.done(); ++round, count *= 2) {
+      course.sweeps(count);
+      if (course.done()) break;
+      course.newton(patience);
+    }
+  };
+  sweeps_and_newton(sparse ? 2 : 4);
+  for (const int sides : {4, 8}) {
+    if (sparse || problem.rows() > kPivotRows || course.done()) break;
+    if (course.pyramid(sides)) sweeps_and_newton(5);
   }
   // Sparse factors are cheap enough for a method that takes tens of them.
   for (int round = 0, count = 50; sparse && round < 5 && !course.done(); ++round, count *= 2) {
@@ -186,6 +210,71 @@ SolveReport Auto::solve(const Problem& problem, AutoWorkspace& workspace, Vector
     course.newton(20);
   }
   return course.finish();
+}
+
+bool Course::without_joints() {
+  Elimination& elimination = workspace_.elimination;
+  if (!workspace_.joints_factored && !elimination.factor(problem_)) return false;
+  if (!elimination.reduce(problem_)) return false;
+  AutoOptions options{.tolerance = 0.5 * options_.tolerance};
+  // From zero: joints need no warm start, and where they contradict each other impulses of redundant rows would only
+  // ever grow from one step of a simulation to the next.
+  for (const Block& block : problem_.blocks) {
+    if (block.kind == SetKind::free) lambda_.segment(block.start, block.size).setZero();
+  }
+  velocity_of(problem_, lambda_, velocity_);
+  constexpr int kMostRounds = 4;
+  for (int round = 0; round < kMostRounds && !done(); ++round) {
+    elimination.restrict_from(problem_, lambda_, velocity_);
+    const Problem reduced = elimination.reduced();
+    options.max_iterations = left();
+    const bool cold = (elimination.impulse().array() == 0.0).all();
+    Course course(reduced, options, workspace_, workspace_.best_reduced, elimination.impulse(), elimination.velocity());
+    const SolveReport report = solve_in_stages(reduced, options, workspace_, course, cold);
+    elimination.recover(problem_, lambda_);
+    note({.iterations = std::max(1, report.iterations), .residuals = residuals(problem_, lambda_, velocity_)});
+    if (report.status != Status::converged) break;
+    // Another round refines what rounding has left of the joints. It also asks for more: the judge weighs the rows of
+    // the whole by their G, which is larger than S.
+    options.tolerance *= 0.1;
+  }
+  if (elimination.joint_residual(velocity_) > options_.tolerance) return done();
+  // Joints are kept. Where that is not a solution there is none, or none that the stages could find; a machine that
+  // holds together is then the better answer, whatever the worst number of the others.
+  report_.residuals = current_;
+  best_ = lambda_;
+  return true;
+}
+
+}  // namespace
+
+void AutoWorkspace::reserve(int rows) {
+  newton.reserve(rows);
+  sweeps.reserve(rows);
+  proximal.reserve(rows);
+  admm.reserve(rows);
+  elimination.reserve(rows);
+  for (auto* buffer : {&best, &best_reduced}) {
+    if (buffer->size() < static_cast<std::size_t>(rows)) buffer->resize(rows);
+  }
+}
+
+Auto::Auto(AutoOptions options) : options_(options) {}
+
+SolveReport Auto::solve(const Problem& problem, AutoWorkspace& workspace, VectorRef lambda, VectorRef velocity) const {
+  workspace.reserve(problem.rows());
+  const bool cold = (lambda.array() == 0.0).all();
+  Course course(problem, options_, workspace, workspace.best, lambda, velocity);
+  if (course.done()) return course.finish();
+  if (has_joints(problem)) {
+    // A Newton step on the whole of a sparse problem with contacts is cheaper than an elimination.
+    if (problem.G.is_sparse() && !cold && !(workspace.joints_factored && only_joints(problem))) {
+      workspace.newton.path = NewtonWorkspace::Path::none;
+      course.newton(1);
+    }
+    if (course.done() || course.without_joints()) return course.finish();
+  }
+  return solve_in_stages(problem, options_, workspace, course, cold);
 }
 
 }  // namespace taut

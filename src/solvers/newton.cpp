@@ -20,6 +20,11 @@ using Linearization = NewtonWorkspace::Linearization;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kShorten = 0.35, kShortest = 5e-3;  // five shorter steps at most: each costs a judgement, G times λ
 
+// Joints have no modes to be wrong about: they need only what keeps redundant ones from dividing by rounding. Small,
+// for long chains and mass ratios have eigenvalues near 1e-7 of the diagonal; not smaller, for rows that contradict
+// each other gain their contradiction divided by it at each step.
+constexpr double kJointDamping = 1e-8;
+
 // Signorini and Coulomb as λ_n = max(0, y_n), λ_t = P_disk(μ y_n)(y_t) at y = λ − ρ c. The modes are those of De
 // Saxcé's form; this one tells them apart sooner after an impact, when λ is still zero.
 void identify_contact(const Block& block, const Vector3d& y, Linearization& lin) {
@@ -73,7 +78,7 @@ void reduce_rows(const Problem& problem, const NewtonWorkspace& workspace, const
 
 // What the unknowns of a block add to the diagonal of the reduced system.
 Vector2d own_terms(const Linearization& lin, double damping) {
-  const double shift = damping * lin.stiffness;
+  const double shift = (lin.bilateral ? std::min(damping, kJointDamping) : damping) * lin.stiffness;
   // (1 − k)/ρ is |c_t|/(μ λ_n) of [S, Sec. 3.2] times k: bounded also when the contact carries nothing.
   return {shift, lin.mode == Mode::sliding ? (1.0 - lin.turn) * lin.stiffness + shift : shift};
 }
@@ -323,6 +328,7 @@ void identify_modes(const Problem& problem, const ConstVectorRef& lambda, const 
     lin.first = first;
     lin.count = 0;
     lin.mode = Mode::open;
+    lin.bilateral = block.kind == SetKind::free;
     const int start = block.start;
     if (block.kind == SetKind::cone) {
       identify_contact(block, lambda.segment<3>(start) - velocity.segment<3>(start) / lin.stiffness, lin);

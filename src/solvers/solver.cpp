@@ -1,5 +1,6 @@
 #include "taut/solvers/solver.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -10,6 +11,7 @@
 #include "taut/solvers/auto.hpp"
 #include "taut/solvers/ccp_newton.hpp"
 #include "taut/solvers/ccp_pgs.hpp"
+#include "taut/solvers/elimination.hpp"
 #include "taut/solvers/lcp_pgs.hpp"
 #include "taut/solvers/lcp_pivot.hpp"
 #include "taut/solvers/lcp_staggered.hpp"
@@ -100,10 +102,13 @@ struct Solver::Method {
   virtual void reserve(int rows) = 0;
   virtual SolveReport solve(const Problem& problem, VectorRef lambda, VectorRef velocity) = 0;
   virtual double* penalty() = 0;
+  virtual Elimination& elimination() = 0;
+  virtual void set_joints_factored(bool factored) = 0;
 
   const SolverInfo* info = nullptr;
   SolverOptions options;
   int capacity = 0;
+  bool joints_factored = false;
 };
 
 namespace {
@@ -128,8 +133,20 @@ struct MethodOf final : Method {
     return nullptr;
   }
 
+  Elimination& elimination() override {
+    if constexpr (requires { workspace.elimination; }) {
+      return workspace.elimination;
+    } else {
+      return own_elimination;
+    }
+  }
+  void set_joints_factored([[maybe_unused]] bool factored) override {
+    if constexpr (requires { workspace.joints_factored; }) workspace.joints_factored = factored;
+  }
+
   Algorithm algorithm;
   Workspace workspace;
+  Elimination own_elimination;  // empty in a method that has one
 };
 
 // How the common options become those of a method: what is zero stays the method's own.
@@ -319,6 +336,11 @@ void Solver::reserve(int rows) {
 }
 
 SolveReport Solver::solve(const Problem& problem, VectorRef lambda, VectorRef velocity) {
+  method_->set_joints_factored(false);
+  return solve_factored(problem, lambda, velocity);
+}
+
+SolveReport Solver::solve_factored(const Problem& problem, VectorRef lambda, VectorRef velocity) {
   const int rows = problem.rows();
   if (rows == 0) return {};
   const auto give_up = [&](int iterations) {
@@ -346,6 +368,21 @@ SolveReport Solver::solve(const Problem& problem, VectorRef lambda, VectorRef ve
     if (report.status == Status::converged) report.status = Status::stalled;
   }
   return report;
+}
+
+void Solver::factor_joints(const Problem& problem) {
+  Elimination& elimination = method_->elimination();
+  elimination.reserve(std::max(problem.rows(), method_->capacity));
+  method_->joints_factored = elimination.factor(problem);
+  method_->set_joints_factored(method_->joints_factored);
+}
+
+void Solver::solve_joints(VectorRef x) {
+  if (method_->joints_factored) method_->elimination().solve_joints(x);
+}
+
+void Solver::reconcile(VectorRef x) {
+  if (method_->joints_factored) method_->elimination().reconcile(x);
 }
 
 double Solver::penalty() const {

@@ -26,6 +26,21 @@ inline void multiply_add_3(int rows, const double* A, std::ptrdiff_t stride, con
 /// positive.
 bool cholesky(MatrixView A);
 
+/// The first `count` steps of `cholesky`: L of the leading rows and, in place of the others, their Schur complement
+/// A₂₂ − L₂₁ L₂₁ᵀ. A pivot that is not above `least[k]` is what rounding has left of a redundant row: its column of L
+/// becomes zero and its pivot infinite, and `cholesky_solve` answers zero there.
+void eliminate(MatrixView A, int count, std::span<const double> least);
+
+/// x₁ ← L₁₁⁻¹ x₁, then x₂ ← x₂ − L₂₁ x₁, from the factors of `eliminate`.
+void eliminate_forward(const MatrixView& L, int count, double* x);
+
+/// x₁ ← L₁₁⁻ᵀ (x₁ − L₂₁ᵀ x₂).
+void eliminate_backward(const MatrixView& L, int count, double* x);
+
+/// Of the rows that `eliminate` found redundant, x ← what the rows before them say: x becomes a right-hand side that
+/// A₁₁ z = x has a solution for. `work` has room for `count` numbers.
+void reconcile(const MatrixView& L, int count, double* x, double* work);
+
 /// x ← (L Lᵀ)⁻¹ x.
 void cholesky_solve(const MatrixView& L, double* x);
 

@@ -24,16 +24,24 @@ class SparseLu {
 
   /// Factors what was added. False if a pivot is zero or not finite.
   bool factor();
+  /// Factors a positive semi-definite matrix: a pivot that is not above `least` of its row is what rounding has left of
+  /// a redundant one. It becomes infinite, and `solve` answers zero there.
+  void factor_semidefinite(std::span<const double> least);
+  /// After it: of the redundant rows, x ← what the others say, so that A z = x has a solution.
+  void reconcile(double* x) const;
 
   /// x ← A⁻¹ x and x ← A⁻ᵀ x.
   void solve(double* x) const;
   void solve_transposed(double* x) const;
 
   int size() const { return n_; }
+  double pivot(int row) const { return diagonal_[place_[row]]; }
   std::size_t entries() const { return rows_.size(); }  ///< of L below its diagonal, and as many of U
 
  private:
   void analyze();
+  template <class Accept>
+  bool factor_with(const Accept& accept);
 
   int n_ = 0;
   std::vector<int> order_, place_;  ///< place_[order_[k]] = k

@@ -4,6 +4,8 @@
 
 #include "taut/solvers/admm.hpp"
 #include "taut/solvers/cluster.hpp"
+#include "taut/solvers/elimination.hpp"
+#include "taut/solvers/lcp_pivot.hpp"
 #include "taut/solvers/newton.hpp"
 #include "taut/solvers/pgs.hpp"
 #include "taut/solvers/proximal.hpp"
@@ -13,8 +15,10 @@ namespace taut {
 /// Newton on the modes of the warm start, helped where they are wrong: the default of a simulation.
 ///
 /// From one step to the next modes rarely change and one or two Newton steps end the solve. When Newton stalls, or
-/// there is no warm start, Gauss-Seidel sweeps find better modes; when neither gets anywhere, ADMM does. The judge
-/// picks the iterate that is returned.
+/// there is no warm start, Gauss-Seidel sweeps find better modes; when neither gets anywhere, pivots on the pyramid
+/// give another start, and ADMM has the last word. The judge picks the iterate that is returned. Bilateral blocks are
+/// eliminated first and all of this happens without them, unless they are part of a sparse problem with hundreds of
+/// other rows.
 struct AutoOptions {
   double tolerance = 1e-6;      ///< on `Residuals::worst()`
   int max_iterations = 50'000;  ///< Newton steps, sweeps and ADMM iterations together
@@ -29,8 +33,11 @@ struct AutoWorkspace {
   ProximalWorkspace proximal;
   AdmmWorkspace admm;
   Cluster cluster;
-  std::unique_ptr<AutoWorkspace> local;  ///< of the cluster's own solves
-  std::vector<double> best;
+  std::unique_ptr<AutoWorkspace> local;       ///< of the cluster's own solves
+  std::unique_ptr<LcpPivotWorkspace> pivots;  ///< made when first needed: it is large
+  Elimination elimination;
+  bool joints_factored = false;            ///< by the caller, of the very problem to be solved
+  std::vector<double> best, best_reduced;  ///< of the whole problem and without its bilateral blocks
 };
 
 class Auto {

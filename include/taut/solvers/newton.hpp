@@ -27,8 +27,10 @@ enum class Mode : unsigned char {
 struct NewtonOptions {
   double tolerance = 1e-6;  ///< on `Residuals::worst()`
   int max_iterations = 100;
-  double damping = 1e-5;  ///< Levenberg term, relative to the block's mean diagonal: redundant contacts need one
-  int patience = 20;      ///< steps without gaining 10 % before the solve counts as stalled
+  /// Levenberg term, relative to the block's mean diagonal: redundant contacts need one. Bilateral blocks make do with
+  /// a thousandth: their equations do not change.
+  double damping = 1e-5;
+  int patience = 20;  ///< steps without gaining 10 % before the solve counts as stalled
 };
 
 /// Buffers of `Newton` and the last linearization it solved.
@@ -41,6 +43,7 @@ struct NewtonWorkspace {
     int first = 0, count = 0;
     Eigen::Vector2d d = Eigen::Vector2d::UnitX();  ///< sliding: direction of λ_t
     double turn = 0.0;  ///< sliding: k = μ y_n / |y_t| in [0, 1], how far friction follows a turn of c_t
+    bool bilateral = false;
     double stiffness = 1.0;
   };
   /// How the reduced system of the problem at hand is solved.

@@ -45,6 +45,17 @@ class Solver {
   /// std::invalid_argument, before anything changes, if the method cannot take a block of the problem.
   SolveReport solve(const Problem& problem, VectorRef lambda, VectorRef velocity);
 
+  /// Factors the bilateral rows of G + R; `g` is not looked at. Until the next problem, `solve_factored` has no need
+  /// to.
+  void factor_joints(const Problem& problem);
+  /// After it: x, something asked of the bilateral rows, made consistent. Where rows repeat others, as in every planar
+  /// loop, it becomes what the others say.
+  void reconcile(VectorRef x);
+  /// After it: x ← (G + R)⁺ x of the bilateral rows, zero where rows repeat others; other rows stay as they are.
+  void solve_joints(VectorRef x);
+  /// `solve` after `factor_joints` of a problem with the same G and R.
+  SolveReport solve_factored(const Problem& problem, VectorRef lambda, VectorRef velocity);
+
   /// What the method carries from one solve to the next beside the caller's λ: ADMM's ρ, 0 for the others and for a
   /// fresh start. Part of a simulator's state.
   double penalty() const;

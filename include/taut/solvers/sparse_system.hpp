@@ -15,8 +15,11 @@ namespace taut {
 /// methods.
 class SparseSystem {
  public:
+  /// Which blocks a system is about.
+  enum class Of : unsigned char { all, bilateral };
+
   /// Finds the order of elimination of the problem's blocks. False if elimination exceeds the `limit`.
-  bool order(const Problem& problem);
+  bool order(const Problem& problem, Of blocks = Of::all);
 
   /// Starts a matrix whose rows are `count(i)` of each block, from `first(i)` on.
   template <class First, class Count>
