@@ -1,7 +1,6 @@
 #include "taut/constraints/contact.hpp"
 
 #include <Eigen/Geometry>
-#include <algorithm>
 
 namespace taut {
 
@@ -22,19 +21,29 @@ void add_point_arm(const Contact& contact, int joint, double sign, const Dynamic
 
 }  // namespace
 
-double gap_bias(double gap, double dt, const Stabilization& stabilization) {
-  if (gap >= 0.0) return gap / dt;
-  return std::max(stabilization.correction * gap / dt, -stabilization.correction_speed);
-}
-
-void add_contacts(std::span<const Contact> contacts, const Dynamics& dynamics, double dt,
-                  const Stabilization& stabilization, Rows& rows, double compliance) {
+void add_contacts(std::span<const Contact> contacts, const Dynamics& dynamics, const Instant& instant,
+                  const ContactCompliance& compliance, Rows& rows) {
   for (const Contact& contact : contacts) {
     rows.add_block({.kind = SetKind::cone, .size = 3, .mu = contact.mu});
-    rows.last_bias()[2] = gap_bias(contact.gap, dt, stabilization);
-    if (compliance > 0.0) rows.last_compliance().setConstant(compliance / (dt * dt));
+    const double normal = compliance.normal + contact.compliance;
+    if (normal > 0.0) rows.last_compliance()[2] = spring_compliance(normal, instant);
+    if (compliance.tangential > 0.0) {
+      rows.last_compliance().head<2>().setConstant(spring_compliance(compliance.tangential, instant));
+    }
     add_point_arm(contact, contact.joint_1, 1.0, dynamics, rows);
     if (contact.joint_2 != 0) add_point_arm(contact, contact.joint_2, -1.0, dynamics, rows);
+  }
+}
+
+void bias_contacts(std::span<const Contact> contacts, const ConstVectorRef& approach, const Instant& instant,
+                   const Stabilization& stabilization, Rows& rows) {
+  auto bias = rows.bias();
+  const auto compliance = rows.compliance();
+  for (std::size_t i = 0; i < contacts.size(); ++i) {
+    const auto row = 3 * static_cast<Eigen::Index>(i) + 2;
+    bias[row] = compliance[row] > 0.0 ? spring_bias(contacts[i].gap, instant)
+                                      : gap_bias(contacts[i].gap, approach.size() > 0 ? approach[row] : 0.0,
+                                                 stabilization.correction, instant, stabilization);
   }
 }
 

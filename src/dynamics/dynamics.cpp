@@ -64,7 +64,7 @@ Dynamics::Dynamics(const pinocchio::Model& model) : forest_(model) {
   nonlinear_effects_.setZero(model.nv);
 }
 
-void Dynamics::update(const pinocchio::Model& model, const ConstVectorRef& q, const ConstVectorRef& v) {
+void Dynamics::update(const pinocchio::Model& model, const ConstVectorRef& q, const ConstVectorRef& v, double dt) {
   if (whole_) {
     pinocchio::crba(model, parts_[0].data, q, pinocchio::Convention::WORLD);
     pinocchio::nonLinearEffects(model, parts_[0].data, q, v);
@@ -81,9 +81,19 @@ void Dynamics::update(const pinocchio::Model& model, const ConstVectorRef& q, co
   for (FreeBody& body : bodies_) {
     const auto joint = static_cast<std::size_t>(body.joint());
     const int dof = body.first_dof();
-    body.update(model, q.data() + body.first_q(), v.data() + dof, placements_[joint], columns_.middleCols<6>(dof),
+    body.update(model, q.data() + body.first_q(), v.data() + dof, dt, placements_[joint], columns_.middleCols<6>(dof),
                 nonlinear_effects_.segment<6>(dof));
     velocities_[joint] = pinocchio::Motion(v.segment<6>(dof));
+  }
+}
+
+void Dynamics::update_nonlinear_effects(const pinocchio::Model& model, const ConstVectorRef& q,
+                                        const ConstVectorRef& v) {
+  for (Part& part : parts_) {
+    const Forest::Tree& tree = forest_.trees()[static_cast<std::size_t>(part.tree)];
+    const ConstVectorRef q_part = q.segment(tree.first_q, tree.nq), v_part = v.segment(tree.first_dof, tree.nv);
+    pinocchio::nonLinearEffects(model_of(part, model), part.data, q_part, v_part);
+    if (!whole_) nonlinear_effects_.segment(tree.first_dof, tree.nv) = part.data.nle;
   }
 }
 

@@ -1,12 +1,26 @@
 #include "taut/dynamics/free_body.hpp"
 
 #include <Eigen/Geometry>
+#include <Eigen/LU>
 #include <cmath>
 
 namespace taut {
 
-void FreeBody::update(const pinocchio::Model& model, const double* q, const double* v, pinocchio::SE3& placement,
-                      Eigen::Ref<Matrix6> jacobian, Eigen::Ref<Vector6> nonlinear_effects) {
+Eigen::Vector3d midpoint_spin(const Eigen::Matrix3d& inertia, const Eigen::Vector3d& omega, double dt) {
+  Eigen::Vector3d middle = omega;
+  // Newton; two steps are enough as long as the body turns by much less than a radian in dt.
+  for (int i = 0; i < 8; ++i) {
+    const Eigen::Vector3d momentum = inertia * middle;
+    const Eigen::Vector3d rest = 2.0 * inertia * (middle - omega) + dt * middle.cross(momentum);
+    if (rest.norm() <= 1e-15 * momentum.norm()) break;
+    const Eigen::Matrix3d slope = 2.0 * inertia + dt * (pinocchio::skew(middle) * inertia - pinocchio::skew(momentum));
+    middle -= slope.inverse() * rest;
+  }
+  return middle;
+}
+
+void FreeBody::update(const pinocchio::Model& model, const double* q, const double* v, double dt,
+                      pinocchio::SE3& placement, Eigen::Ref<Matrix6> jacobian, Eigen::Ref<Vector6> nonlinear_effects) {
   const auto joint = static_cast<std::size_t>(joint_);
   const Eigen::Matrix3d turn = Eigen::Map<const Eigen::Quaterniond>(q + 3).toRotationMatrix();
   placement = model.jointPlacements[joint] * pinocchio::SE3(turn, Eigen::Map<const Eigen::Vector3d>(q));
@@ -25,6 +39,11 @@ void FreeBody::update(const pinocchio::Model& model, const double* q, const doub
   const pinocchio::Motion velocity{Eigen::Map<const Vector6>(v)};
   const pinocchio::Motion fall = placement.actInv(pinocchio::Motion(-model.gravity));
   nonlinear_effects = (inertia * fall + inertia.vxiv(velocity)).toVector();
+  if (dt > 0.0) {
+    const Eigen::Matrix3d central = inertia.inertia().matrix();
+    const Eigen::Vector3d spin = velocity.angular(), middle = midpoint_spin(central, spin, dt);
+    nonlinear_effects.tail<3>() += middle.cross(central * middle) - spin.cross(central * spin);
+  }
 }
 
 void FreeBody::factorize(const double* implicit, double* inverse_sqrt_D) {

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "scenes.hpp"
+#include "taut/constraints/contact.hpp"
 #include "taut/constraints/joint.hpp"
 
 namespace taut::testing {
@@ -21,23 +22,29 @@ LimitRows rows_of(const Scene& scene, double q, double v, double dt, const Stabi
   Dynamics dynamics(scene.model);
   dynamics.update(scene.model, one(q), one(v));
   found.candidates = joint_rows(scene.model);
-  add_joint_rows(scene.model, found.candidates, dynamics, one(q), one(v), dt, stabilization, found.rows, found.active);
+  const Instant instant{dt, dt};
+  add_joint_rows(scene.model, found.candidates, scene.limits, dynamics, one(q), one(v), instant, stabilization,
+                 found.rows, found.active);
+  bias_joint_rows(scene.model, found.candidates, found.active, 0, one(q), VectorXd(), instant, stabilization,
+                  found.rows);
   return found;
 }
 
 TEST(GapBias, AnOpenGapMayCloseExactly) {
   // c ≥ 0 with c = v + bias: the fastest allowed approach is −gap/dt, which ends at the surface.
-  EXPECT_DOUBLE_EQ(gap_bias(0.002, 1e-3, {}), 2.0);
-  EXPECT_DOUBLE_EQ(gap_bias(0.5, 1e-2, {}), 50.0);  // never capped: a cap would stop a body in the air
-  EXPECT_EQ(gap_bias(0.0, 1e-3, {}), 0.0);
+  EXPECT_DOUBLE_EQ(gap_bias(0.002, 0.0, 0.2, {1e-3, 1e-3}, {}), 2.0);
+  EXPECT_DOUBLE_EQ(gap_bias(0.5, 0.0, 0.2, {1e-2, 1e-2}, {}),
+                   50.0);  // never capped: a cap would stop a body in the air
+  EXPECT_EQ(gap_bias(0.0, 0.0, 0.2, {1e-3, 1e-3}, {}), 0.0);
 }
 
 TEST(GapBias, APenetrationComesBackByItsShareButNotFasterThanAllowed) {
-  const Stabilization stabilization{.correction = 0.2, .correction_speed = 1.0};
-  EXPECT_DOUBLE_EQ(gap_bias(-0.001, 1e-3, stabilization), -0.2);  // c ≥ 0: it leaves at 0.2 mm a step
-  EXPECT_DOUBLE_EQ(gap_bias(-0.5, 1e-3, stabilization), -1.0);
-  EXPECT_DOUBLE_EQ(gap_bias(-0.001, 1e-3, {.correction = 0.0}), 0.0);
-  EXPECT_DOUBLE_EQ(gap_bias(-0.001, 1e-3, {.correction = 1.0, .correction_speed = 5.0}), -1.0);  // all of it at once
+  const Stabilization stabilization{.correction_speed = 1.0};
+  const Instant step{1e-3, 1e-3};
+  EXPECT_DOUBLE_EQ(gap_bias(-0.001, 0.0, 0.2, step, stabilization), -0.2);  // c ≥ 0: it leaves at 0.2 mm a step
+  EXPECT_DOUBLE_EQ(gap_bias(-0.5, 0.0, 0.2, step, stabilization), -1.0);
+  EXPECT_DOUBLE_EQ(gap_bias(-0.001, 0.0, 0.0, step, {}), 0.0);
+  EXPECT_DOUBLE_EQ(gap_bias(-0.001, 0.0, 1.0, step, {.correction_speed = 5.0}), -1.0);  // all of it at once
 }
 
 TEST(ContactRows, CarryTheirGapFrictionAndSet) {
@@ -46,7 +53,8 @@ TEST(ContactRows, CarryTheirGapFrictionAndSet) {
   dynamics.update(scene.model, scene.q0, VectorXd::Zero(6));
   const std::vector<Contact> contacts{{.joint_1 = 1, .gap = 1e-4, .mu = 0.3}, {.joint_1 = 1, .gap = -1e-4, .mu = 0.7}};
   Rows rows;
-  add_contacts(contacts, dynamics, 1e-3, {}, rows);
+  add_contacts(contacts, dynamics, {1e-3, 1e-3}, {}, rows);
+  bias_contacts(contacts, VectorXd(), {1e-3, 1e-3}, {}, rows);
   ASSERT_EQ(rows.rows(), 6);
   VectorXd bias(6);
   bias << 0.0, 0.0, 0.1, 0.0, 0.0, -0.02;

@@ -8,6 +8,7 @@
 #include <pinocchio/algorithm/kinematics.hpp>
 
 #include "scenes.hpp"
+#include "taut/constraints/contact.hpp"
 #include "taut/constraints/joint.hpp"
 #include "taut/dynamics/dynamics.hpp"
 #include "taut/dynamics/free_joints.hpp"
@@ -202,7 +203,9 @@ TEST(Dynamics, ExternalForcesAreThoseOfTheArticulatedBodyAlgorithm) {
 TEST(Dynamics, DelassusIsTheDenseProduct) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     RandomState state(seed);
-    state.model.lowerPositionLimit.setConstant(-1e-3);  // closed limits and dry friction add rows of size one
+    for (int joint = 1; joint < state.model.njoints; ++joint) {  // closed limits and dry friction: rows of size one
+      if (state.model.nqs[joint] == 1) state.model.lowerPositionLimit[state.model.idx_qs[joint]] = -1e-3;
+    }
     state.model.upperDryFrictionLimit.setConstant(1.0);
     const std::vector<Contact> contacts = state.contacts(8);
     Dynamics dynamics(state.model);
@@ -210,9 +213,11 @@ TEST(Dynamics, DelassusIsTheDenseProduct) {
     dynamics.factorize(state.model, VectorXd::Zero(state.model.nv));
     Rows rows;
     std::vector<int> active;
-    add_contacts(contacts, dynamics, 1e-3, {}, rows);
+    add_contacts(contacts, dynamics, {1e-3, 1e-3}, {}, rows);
     const std::vector<JointRow> candidates = joint_rows(state.model);
-    add_joint_rows(state.model, candidates, dynamics, state.q, state.v, 1e-3, {.limit_margin = 10.0}, rows, active);
+    const LimitSurface rigid{VectorXd::Zero(state.model.nv), VectorXd::Zero(state.model.nv)};
+    add_joint_rows(state.model, candidates, rigid, dynamics, state.q, state.v, {1e-3, 1e-3}, {.limit_margin = 10.0},
+                   rows, active);
 
     MatrixXd J = MatrixXd::Zero(rows.rows(), state.model.nv);
     J.topRows(24) = dense_jacobian(state, contacts);
@@ -258,7 +263,7 @@ TEST(Dynamics, RowsAreTheVelocityOfThePoint) {
     Dynamics dynamics(state.model);
     dynamics.update(state.model, state.q, state.v);
     Rows rows;
-    add_contacts(contacts, dynamics, 1e-3, {}, rows);
+    add_contacts(contacts, dynamics, {1e-3, 1e-3}, {}, rows);
     VectorXd c(rows.rows());
     dynamics.apply(rows, state.v, c);
 

@@ -14,6 +14,8 @@ struct Contact {
   int joint_2 = 0;
   double gap = 0.0;  ///< φ: signed distance, negative in penetration
   double mu = 0.0;
+  double restitution = 0.0;                             ///< Newton's e
+  double compliance = 0.0;                              ///< m/N, along the normal
   Eigen::Vector3d point = Eigen::Vector3d::Zero();      ///< world; half-way between the two surfaces
   Eigen::Matrix3d frame = Eigen::Matrix3d::Identity();  ///< (t1, t2, n), world
 };

@@ -3,28 +3,24 @@
 #include <span>
 
 #include "taut/collision/contact.hpp"
+#include "taut/constraints/stabilization.hpp"
 #include "taut/dynamics/dynamics.hpp"
 
 namespace taut {
 
-/// How errors of position come back as velocities.
-struct Stabilization {
-  double margin = 1e-3;           ///< m: closer than this a pair is a contact (bodies that approach are seen earlier)
-  double limit_margin = 1e-2;     ///< rad or m: the same for joint limits
-  double correction = 0.2;        ///< share of a penetration corrected in one step: 1 − K_p of [S, App. D]
-  double correction_speed = 1.0;  ///< m/s or rad/s: never correct faster, so that a deep start does not explode
+/// Compliance (m/N) of every contact beside its own. A contact that sticks remembers no position, so that one with a
+/// tangential compliance e creeps at e f_t/dt: [CB]'s model, not a spring.
+struct ContactCompliance {
+  double normal = 0.0, tangential = 0.0;
 };
 
-/// Bias of a normal row: an open gap may close exactly, c ≥ −φ/dt; a penetration is corrected by the share Kp.
-double gap_bias(double gap, double dt, const Stabilization& stabilization);
-
 /// Appends (t1, t2, n) of each contact: velocity of body 1 relative to body 2 at the contact point.
-///
-/// `compliance` e (m/N) makes a contact give way: R = e/dt² on its rows, so that R λ = e f/dt for λ = f dt. With the
-/// whole gap as bias, c + φ/dt + e f/dt = 0 says φ + dt c = −e f: at the end of the step a spring of stiffness 1/e. A
-/// penetration enters the bias by the share Kp, so that a body at rest sinks by e f/Kp and gets there as one that is
-/// damped. Tangents remember no position: a contact that sticks creeps at e f_t/dt.
-void add_contacts(std::span<const Contact> contacts, const Dynamics& dynamics, double dt,
-                  const Stabilization& stabilization, Rows& rows, double compliance = 0.0);
+void add_contacts(std::span<const Contact> contacts, const Dynamics& dynamics, const Instant& instant,
+                  const ContactCompliance& compliance, Rows& rows);
+
+/// Bias of the normal rows of contacts, which are the first blocks of `rows`. `approach` holds the velocities of the
+/// rows at the start of the step; it may be empty where nothing depends on it (semi-implicit Euler).
+void bias_contacts(std::span<const Contact> contacts, const ConstVectorRef& approach, const Instant& instant,
+                   const Stabilization& stabilization, Rows& rows);
 
 }  // namespace taut

@@ -21,8 +21,12 @@ class Dynamics {
  public:
   explicit Dynamics(const pinocchio::Model& model);
 
-  /// Placements, joint Jacobians (world), mass matrix and non-linear effects of a state.
-  void update(const pinocchio::Model& model, const ConstVectorRef& q, const ConstVectorRef& v);
+  /// Placements, joint Jacobians (world), mass matrix and non-linear effects of a state. With dt > 0 the gyroscopic
+  /// torque of free bodies is that of the middle of a step, which keeps their energy.
+  void update(const pinocchio::Model& model, const ConstVectorRef& q, const ConstVectorRef& v, double dt = 0.0);
+
+  /// Non-linear effects of joints in trees at another velocity, after `update` of the same q.
+  void update_nonlinear_effects(const pinocchio::Model& model, const ConstVectorRef& q, const ConstVectorRef& v);
 
   /// Factorizes M + diag(implicit); the implicit joint terms dt·D + dt²·K act as armature. Once after `update`.
   void factorize(const pinocchio::Model& model, const ConstVectorRef& implicit);

@@ -17,8 +17,9 @@ class FreeBody {
 
   FreeBody(int joint, int first_q, int first_dof) : joint_(joint), q_(first_q), dof_(first_dof) {}
 
-  /// Placement, world Jacobian (its six columns), mass matrix and non-linear effects.
-  void update(const pinocchio::Model& model, const double* q, const double* v, pinocchio::SE3& placement,
+  /// Placement, world Jacobian (its six columns), mass matrix and non-linear effects. The gyroscopic torque is that of
+  /// the middle of a free step of length dt, see `midpoint_spin`.
+  void update(const pinocchio::Model& model, const double* q, const double* v, double dt, pinocchio::SE3& placement,
               Eigen::Ref<Matrix6> jacobian, Eigen::Ref<Vector6> nonlinear_effects);
 
   /// M + diag(implicit) = U D Uᵀ; once after `update`.
@@ -38,5 +39,13 @@ class FreeBody {
   Matrix6 M_ = Matrix6::Identity();  ///< after `factorize`: U in its upper triangle
   Vector6 inverse_D_ = Vector6::Ones();
 };
+
+/// The spin in the middle of a torque-free step that begins with `omega`: (ω + ω⁺)/2 with
+///
+///   I (ω⁺ − ω) = −dt ω_m × I ω_m
+///
+/// which keeps energy and the size of the momentum. Taken at ω instead, the gyroscopic torque of a tumbling body would
+/// feed it in every step, exponentially in the end. dt = 0 gives ω.
+Eigen::Vector3d midpoint_spin(const Eigen::Matrix3d& inertia, const Eigen::Vector3d& omega, double dt);
 
 }  // namespace taut
