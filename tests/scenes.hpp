@@ -166,6 +166,46 @@ inline Scene quadruped() {
   return scene;
 }
 
+/// A chain of `n` bars hinged to each other and, at its first, to the world, every bar free and every hinge a closure.
+/// Closed, its last bar hangs on the world too, so that all out-of-plane rows of one hinge are redundant.
+inline Scene hinged_chain(int n, bool closed, bool floor) {
+  Scene scene;
+  if (floor) add_floor(scene, -0.12);
+  const double length = 0.2;
+  for (int k = 0; k < n; ++k) {
+    // A regular polygon with n + 1 sides, the missing one on the world.
+    const double turn = 2.0 * M_PI / (n + 1), radius = 0.5 * length / std::sin(0.5 * turn), angle = turn * (k + 1);
+    const Vector3d center(radius * std::cos(0.5 * turn) * std::cos(angle), 0.0,
+                          radius * std::cos(0.5 * turn) * std::sin(angle) + 0.3);
+    const auto joint =
+        add_box(scene, "bar" + std::to_string(k), 0.5, {0.03, 0.03, length}, at(center, Vector3d::UnitY(), -angle));
+    Loop hinge{.name = "hinge" + std::to_string(k), .kind = Loop::Kind::hinge};
+    const SE3 axis(Eigen::AngleAxisd(-0.5 * M_PI, Vector3d::UnitX()).toRotationMatrix(), Vector3d::Zero());
+    hinge.joint_1 = k == 0 ? 0 : static_cast<int>(joint) - 1;
+    hinge.joint_2 = static_cast<int>(joint);
+    const SE3 end = at(center, Vector3d::UnitY(), -angle) * at(0.0, 0.0, -0.5 * length) * axis;
+    const auto placed = [&](int body) {
+      if (body == 0) return end;
+      const auto q = scene.q0.segment<7>(7 * (body - 1));
+      return SE3(Eigen::Quaterniond(Eigen::Vector4d(q.tail<4>())), Vector3d(q.head<3>())).actInv(end);
+    };
+    hinge.placement_1 = placed(hinge.joint_1);
+    hinge.placement_2 = placed(hinge.joint_2);
+    add_loop(scene, hinge);
+    if (closed && k == n - 1) {
+      const SE3 tip = at(center, Vector3d::UnitY(), -angle) * at(0.0, 0.0, 0.5 * length) * axis;
+      Loop last{.name = "last", .kind = Loop::Kind::hinge, .joint_2 = static_cast<int>(joint)};
+      last.placement_1 = tip;
+      last.placement_2 = at(center, Vector3d::UnitY(), -angle).actInv(tip);
+      add_loop(scene, last);
+    }
+  }
+  std::erase_if(scene.geometry.collisionPairs, [&](const auto& pair) {  // bars pass through each other
+    return scene.geometry.geometryObjects[pair.first].parentJoint != 0;
+  });
+  return scene;
+}
+
 /// A tree with every kind of joint that matters: floating base, hinges along and across the axes, slide, ball, wheel.
 inline pinocchio::Model random_tree(std::mt19937& rng) {
   pinocchio::Model model;

@@ -36,6 +36,55 @@ void collide_with_all_others(Scene& scene, std::size_t shape) {
   }
 }
 
+void check_loop(const pinocchio::Model& model, const Loop& loop) {
+  const auto fail = [&](const std::string& what) { throw std::invalid_argument("loop '" + loop.name + "': " + what); };
+  for (const int joint : {loop.joint_1, loop.joint_2}) {
+    if (joint < 0 || joint >= model.njoints) fail("joint " + std::to_string(joint) + " does not exist");
+  }
+  if (loop.joint_1 == loop.joint_2) {
+    fail("it holds '" + model.names[static_cast<std::size_t>(loop.joint_1)] + "' to itself");
+  }
+  for (const auto* placement : {&loop.placement_1, &loop.placement_2}) {
+    const auto& R = placement->rotation();
+    if (!placement->translation().allFinite() || !R.allFinite()) fail("its placement is not finite");
+    if (!(R.transpose() * R).isIdentity(1e-6)) fail("the rotation of its placement is not one");
+  }
+  if (loop.kind == Loop::Kind::distance && !(loop.length > 0.0 && std::isfinite(loop.length))) {
+    fail("its length is " + std::to_string(loop.length) + ", it must be positive; use a point for zero");
+  }
+  for (const double e : {loop.compliance, loop.angular_compliance}) {
+    if (!(e >= 0.0) || !std::isfinite(e)) fail("its compliance is " + std::to_string(e) + ", it must not be negative");
+  }
+}
+
+void check_coupling(const pinocchio::Model& model, const Coupling& coupling) {
+  const auto fail = [&](const std::string& what) {
+    throw std::invalid_argument("coupling '" + coupling.name + "': " + what);
+  };
+  bool endless = false;
+  for (const int joint : {coupling.joint_1, coupling.joint_2}) {
+    if (joint < 0 || joint >= model.njoints) fail("joint " + std::to_string(joint) + " does not exist");
+    if (joint == 0) continue;
+    const auto& name = model.names[static_cast<std::size_t>(joint)];
+    if (model.nvs[joint] != 1) {
+      fail("joint '" + name + "' has " + std::to_string(model.nvs[joint]) + " degrees of freedom, expected 1");
+    }
+    endless |= model.nqs[joint] == 2;
+  }
+  if (coupling.joint_1 == 0) fail("it needs a first joint");
+  if (coupling.joint_1 == coupling.joint_2) fail("it couples a joint with itself");
+  for (const double a : coupling.polynomial) {
+    if (!std::isfinite(a)) fail("a coefficient is " + std::to_string(a));
+  }
+  if (!std::isfinite(coupling.reference_1) || !std::isfinite(coupling.reference_2)) fail("a reference is not finite");
+  if (endless && (coupling.polynomial[2] != 0.0 || coupling.polynomial[3] != 0.0 || coupling.polynomial[4] != 0.0)) {
+    fail("a joint that turns without end takes a linear law");
+  }
+  if (!(coupling.compliance >= 0.0) || !std::isfinite(coupling.compliance)) {
+    fail("its compliance is " + std::to_string(coupling.compliance) + ", it must not be negative");
+  }
+}
+
 void check_name(const Scene& scene, const std::string& name) {
   if (scene.geometry.existGeometryName(name)) {
     throw std::invalid_argument("scene: a shape named '" + name + "' is there already");
@@ -69,6 +118,10 @@ double Scene::combined_friction(std::size_t shape_1, std::size_t shape_2) const 
   return combine(friction_rule, a.friction, b.friction);
 }
 
+double Scene::combined_restitution(std::size_t shape_1, std::size_t shape_2) const {
+  return std::max(surfaces[shape_1].restitution, surfaces[shape_2].restitution);
+}
+
 double Scene::friction(std::size_t shape_1, std::size_t shape_2) const {
   const auto found =
       pair_friction.find(std::minmax(geometry.geometryObjects[shape_1].name, geometry.geometryObjects[shape_2].name));
@@ -78,6 +131,8 @@ double Scene::friction(std::size_t shape_1, std::size_t shape_2) const {
 void Scene::fit_arrays(double friction) {
   grow(stiffness, model.nv);
   grow(spring_reference, model.nv);
+  grow(limits.restitution, model.nv);
+  grow(limits.compliance, model.nv);
   surfaces.resize(geometry.ngeoms, Surface{.friction = friction});
   if (q0.size() != model.nq) {
     VectorXd q = pinocchio::neutral(model);
@@ -168,19 +223,46 @@ void append(Scene& scene, const Scene& robot, const std::string& prefix, const p
     both << a, b;
     return both;
   };
-  const int old_nv = scene.model.nv;
+  const int old_nv = scene.model.nv, old_joints = scene.model.njoints - 1;
+  const int old_loops = static_cast<int>(scene.loops.size());
+  const auto moved = [&](int joint) { return joint == 0 ? 0 : joint + old_joints; };
   const VectorXd old_q0 = scene.q0;
   scene.q0 = joined_vectors(scene.q0, added.q0);
   scene.stiffness = joined_vectors(scene.stiffness, added.stiffness);
   scene.spring_reference = joined_vectors(scene.spring_reference, added.spring_reference);
+  scene.limits.restitution = joined_vectors(scene.limits.restitution, added.limits.restitution);
+  scene.limits.compliance = joined_vectors(scene.limits.compliance, added.limits.compliance);
+  for (const BallLimit& limit : added.ball_limits) scene.ball_limits.push_back({moved(limit.joint), limit.angle});
+  for (Loop loop : added.loops) {
+    loop.name = prefix + loop.name;
+    // What the robot holds to its world, it holds to the place where it is put.
+    if (loop.joint_1 == 0) loop.placement_1 = placement * loop.placement_1;
+    if (loop.joint_2 == 0) loop.placement_2 = placement * loop.placement_2;
+    loop.joint_1 = moved(loop.joint_1);
+    loop.joint_2 = moved(loop.joint_2);
+    scene.loops.push_back(std::move(loop));
+  }
+  for (Coupling coupling : added.couplings) {
+    coupling.name = prefix + coupling.name;
+    coupling.joint_1 = moved(coupling.joint_1);
+    coupling.joint_2 = moved(coupling.joint_2);
+    scene.couplings.push_back(std::move(coupling));
+  }
   scene.surfaces.insert(scene.surfaces.end(), added.surfaces.begin(), added.surfaces.end());
   for (Actuator actuator : added.actuators) {
     actuator.name = prefix + actuator.name;
-    actuator.dof += old_nv;
+    if (actuator.loop >= 0) {
+      actuator.loop += old_loops;
+    } else {
+      actuator.dof += old_nv;
+    }
     scene.actuators.push_back(std::move(actuator));
   }
   for (const auto& [names, mu] : added.pair_friction) {
     scene.pair_friction[{prefix + names.first, prefix + names.second}] = mu;
+  }
+  for (const auto& [names, e] : added.pair_restitution) {
+    scene.pair_restitution[{prefix + names.first, prefix + names.second}] = e;
   }
   for (auto& [_, pose] : scene.poses) pose = joined_vectors(pose, added.q0);
   for (const auto& [name, pose] : added.poses) scene.poses[prefix + name] = joined_vectors(old_q0, pose);
@@ -194,6 +276,21 @@ std::size_t add_floor(Scene& scene, double height, Surface surface) {
   while (scene.geometry.existGeometryName(name)) name += "_";
   return add_shape(scene, 0, name, std::make_shared<coal::Halfspace>(Eigen::Vector3d::UnitZ(), 0.0),
                    pinocchio::SE3(Eigen::Matrix3d::Identity(), Eigen::Vector3d(0.0, 0.0, height)), surface);
+}
+
+void add_loop(Scene& scene, Loop loop) {
+  if (loop.name.empty()) loop.name = std::string(to_string(loop.kind)) + "_" + std::to_string(scene.loops.size());
+  check_loop(scene.model, loop);
+  for (const Loop& other : scene.loops) {
+    if (other.name == loop.name) throw std::invalid_argument("loop '" + loop.name + "' is there already");
+  }
+  scene.loops.push_back(std::move(loop));
+}
+
+void add_coupling(Scene& scene, Coupling coupling) {
+  if (coupling.name.empty()) coupling.name = "coupling_" + std::to_string(scene.couplings.size());
+  check_coupling(scene.model, coupling);
+  scene.couplings.push_back(std::move(coupling));
 }
 
 void validate(const Scene& scene) {
@@ -219,25 +316,52 @@ void validate(const Scene& scene) {
   for (std::size_t i = 0; i < scene.surfaces.size(); ++i) {
     const double mu = scene.surfaces[i].friction;
     if (!(mu >= 0.0) || !std::isfinite(mu)) fail("friction", scene.geometry.geometryObjects[i].name, mu);
+    const auto& surface = scene.surfaces[i];
+    if (!(surface.restitution >= 0.0 && surface.restitution <= 1.0)) {
+      fail("restitution (0 to 1)", scene.geometry.geometryObjects[i].name, surface.restitution);
+    }
+    if (!(surface.compliance >= 0.0) || !std::isfinite(surface.compliance)) {
+      fail("compliance", scene.geometry.geometryObjects[i].name, surface.compliance);
+    }
+  }
+  for (const auto& [names, e] : scene.pair_restitution) {
+    if (!(e >= 0.0 && e <= 1.0)) fail("restitution (0 to 1)", names.first + "' with '" + names.second, e);
   }
   for (const auto& [names, mu] : scene.pair_friction) {
     if (!(mu >= 0.0) || !std::isfinite(mu)) fail("friction", names.first + "' with '" + names.second, mu);
   }
-  if (scene.stiffness.size() != model.nv || scene.spring_reference.size() != model.nv) {
+  if (scene.stiffness.size() != model.nv || scene.spring_reference.size() != model.nv ||
+      scene.limits.restitution.size() != model.nv || scene.limits.compliance.size() != model.nv) {
     throw std::invalid_argument("scene: " + std::to_string(model.nv) + " degrees of freedom but " +
                                 std::to_string(scene.stiffness.size()) + " stiffnesses; call fit_arrays");
   }
   for (int joint = 1; joint < model.njoints; ++joint) {
-    const int k = model.idx_qs[joint];
-    if (model.nqs[joint] == 1 && !(model.lowerPositionLimit[k] <= model.upperPositionLimit[k])) {
-      fail("lower limit (above the upper one)", model.names[static_cast<std::size_t>(joint)],
-           model.lowerPositionLimit[k]);
+    for (int i = 0; i < model.nqs[joint]; ++i) {
+      const int k = model.idx_qs[joint] + i;
+      if (!(model.lowerPositionLimit[k] <= model.upperPositionLimit[k])) {
+        fail("lower limit (above the upper one)", model.names[static_cast<std::size_t>(joint)],
+             model.lowerPositionLimit[k]);
+      }
     }
   }
+  for (const BallLimit& limit : scene.ball_limits) {
+    const auto& name = model.names[static_cast<std::size_t>(limit.joint)];
+    if (model.nqs[limit.joint] != 4 || model.nvs[limit.joint] != 3)
+      fail("ball limit, without a ball joint,", name, 0.0);
+    if (!(limit.angle > 0.0 && limit.angle <= EIGEN_PI)) fail("ball limit (0 to pi)", name, limit.angle);
+  }
+  for (const Loop& loop : scene.loops) check_loop(model, loop);
+  for (const Coupling& coupling : scene.couplings) check_coupling(model, coupling);
   for (int k = 0; k < model.nv; ++k) {
     if (!(model.armature[k] >= 0.0)) fail("armature", "dof " + std::to_string(k), model.armature[k]);
     if (!(model.damping[k] >= 0.0)) fail("damping", "dof " + std::to_string(k), model.damping[k]);
     if (!(scene.stiffness[k] >= 0.0)) fail("stiffness", "dof " + std::to_string(k), scene.stiffness[k]);
+    if (!(scene.limits.restitution[k] >= 0.0 && scene.limits.restitution[k] <= 1.0)) {
+      fail("restitution of the limit (0 to 1)", "dof " + std::to_string(k), scene.limits.restitution[k]);
+    }
+    if (!(scene.limits.compliance[k] >= 0.0) || !std::isfinite(scene.limits.compliance[k])) {
+      fail("compliance of the limit", "dof " + std::to_string(k), scene.limits.compliance[k]);
+    }
     if (!(model.upperDryFrictionLimit[k] >= 0.0)) {
       fail("dry friction", "dof " + std::to_string(k), model.upperDryFrictionLimit[k]);
     }

@@ -2,10 +2,13 @@
 
 #include <pinocchio/algorithm/joint-configuration.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+
+#include "taut/problem/sets.hpp"
 
 namespace taut {
 
@@ -28,26 +31,15 @@ void require_finite(const char* what, const ConstVectorRef& values) {
   }
 }
 
-SimulatorOptions checked(SimulatorOptions options) {
-  const auto require = [](bool fine, const char* what, double value) {
-    if (!fine) throw std::invalid_argument(std::string("simulator: ") + what + " is " + std::to_string(value));
-  };
-  require(options.dt > 0.0 && std::isfinite(options.dt), "dt must be positive and finite; it", options.dt);
-  require(options.compliance >= 0.0 && std::isfinite(options.compliance), "compliance must not be negative; it",
-          options.compliance);
-  const Stabilization& s = options.stabilization;
-  require(s.margin >= 0.0 && std::isfinite(s.margin), "margin must not be negative; it", s.margin);
-  require(s.limit_margin >= 0.0 && std::isfinite(s.limit_margin), "limit_margin must not be negative; it",
-          s.limit_margin);
-  require(s.correction >= 0.0 && s.correction <= 1.0, "correction must be between 0 and 1; it", s.correction);
-  require(s.correction_speed >= 0.0, "correction_speed must not be negative; it", s.correction_speed);
-  return options;
-}
-
 std::shared_ptr<const Scene> checked(std::shared_ptr<const Scene> scene) {
   if (!scene) throw std::invalid_argument("simulator: no scene");
   validate(*scene);
   return scene;
+}
+
+SimulatorOptions checked(SimulatorOptions options) {
+  validate(options);
+  return options;
 }
 
 // Adds the time since its construction to a phase, if anybody wants to know.
@@ -69,34 +61,14 @@ class Stopwatch {
 
 }  // namespace
 
-Servo::Servo(int nv)
-    : kp(VectorXd::Zero(nv)),
-      kd(VectorXd::Zero(nv)),
-      target(VectorXd::Zero(nv)),
-      lower(VectorXd::Constant(nv, -HUGE_VAL)),
-      upper(VectorXd::Constant(nv, HUGE_VAL)) {}
-
-void Servo::clear() { *this = Servo(static_cast<int>(kp.size())); }
-
-Problem Record::problem() const {
-  const int n = rows.rows();
-  return {.G = is_sparse ? BlockMatrix(sparse) : BlockMatrix(ConstMatrixRef(G.topLeftCorner(n, n))),
-          .g = g.head(n),
-          .R = rows.compliance(),
-          .blocks = rows.blocks()};
-}
-
-Eigen::Map<const Eigen::Matrix3Xd> Record::contact_impulses() const {
-  return {impulse.data(), 3, static_cast<Eigen::Index>(contacts.size())};
-}
-
 Simulator::Simulator(std::shared_ptr<const Scene> scene, SimulatorOptions options)
     : scene_(checked(std::move(scene))),
       options_(checked(std::move(options))),
       detector_(scene_->geometry),
       dynamics_(scene_->model),
-      joint_rows_(taut::joint_rows(scene_->model)),
+      joint_rows_(taut::joint_rows(scene_->model, scene_->ball_limits)),
       free_joints_(scene_->model),
+      forces_(*scene_),
       solver_(options_.solver, options_.solving),
       servo_(scene_->model.nv),
       collision_memory_(detector_.memory()) {
@@ -104,56 +76,64 @@ Simulator::Simulator(std::shared_ptr<const Scene> scene, SimulatorOptions option
   std::erase_if(joint_rows_, [&](const JointRow& row) {
     return row.kind == JointRow::Kind::dry_friction ? !options_.joint_friction : !options_.joint_limits;
   });
-  dof_to_q_.assign(model.nv, -1);
+  // Joints with more coordinates than freedoms end with a unit complex number or a unit quaternion.
   for (int joint = 1; joint < model.njoints; ++joint) {
-    if (model.nqs[joint] == 1 && model.nvs[joint] == 1) dof_to_q_[model.idx_vs[joint]] = model.idx_qs[joint];
-    // Joints with more coordinates than freedoms end with a unit complex number or a unit quaternion.
     const int nq = model.nqs[joint];
-    if (nq != model.nvs[joint]) {
-      const int size = nq == 2 || model.joints[joint].shortname() == "JointModelPlanar" ? 2 : 4;
-      unit_parts_.push_back({model.idx_qs[joint] + nq - size, size, joint});
-    }
-  }
-  for (const Actuator& actuator : scene_->actuators) {
-    if (actuator.dof < 0 || actuator.dof >= model.nv ||
-        (actuator.kind == Actuator::Kind::position && dof_to_q_[actuator.dof] < 0)) {
-      throw std::invalid_argument("simulator: actuator '" + actuator.name + "' is on degree of freedom " +
-                                  std::to_string(actuator.dof) + ", which it cannot drive");
-    }
-    if (actuator.gear == 0.0 || !std::isfinite(actuator.gear)) {
-      throw std::invalid_argument("simulator: actuator '" + actuator.name + "' has gear " +
-                                  std::to_string(actuator.gear));
-    }
+    if (nq == model.nvs[joint]) continue;
+    const int size = nq == 2 || model.joints[joint].shortname() == "JointModelPlanar" ? 2 : 4;
+    unit_parts_.push_back({model.idx_qs[joint] + nq - size, size, joint});
   }
   const auto& objects = scene_->geometry.geometryObjects;
   pair_mu_.reserve(scene_->geometry.collisionPairs.size());
   for (const auto& pair : scene_->geometry.collisionPairs) {
     const auto found = scene_->pair_friction.find(std::minmax(objects[pair.first].name, objects[pair.second].name));
     pair_mu_.push_back(found != scene_->pair_friction.end() ? found->second : -1.0);
+    const auto bouncing =
+        scene_->pair_restitution.find(std::minmax(objects[pair.first].name, objects[pair.second].name));
+    pair_restitution_.push_back(bouncing != scene_->pair_restitution.end() ? bouncing->second : -1.0);
+    pairs_bounce_ |= pair_restitution_.back() > 0.0;
   }
+  loops_ = scene_->loops.size();
+  couplings_ = scene_->couplings.size();
+  std::vector<int> held;
+  for (const Loop& loop : scene_->loops) {
+    held.insert(held.end(), {loop.joint_1, loop.joint_2});
+    closure_rows_ += rows_of(loop.kind).size();
+  }
+  closure_rows_ += static_cast<int>(scene_->couplings.size());
+  held_ = Kinematics(model, held);
+  error_.setZero(closure_rows_);
+  closing_.setZero(closure_rows_);
+  ahead_.setZero(closure_rows_);
 
   // Room for a robot on its feet and then some; more contacts grow it once.
-  const int rows = 48 + static_cast<int>(joint_rows_.size());
+  const int rows = 48 + static_cast<int>(joint_rows_.size()) + closure_rows_;
   record_.contacts.reserve(64);
   record_.joint_rows.reserve(joint_rows_.size());
   record_.rows.reserve(rows, 16 * rows);
   record_.G.resize(rows, rows);
-  for (VectorXd* x : {&record_.g, &record_.impulse, &record_.velocity}) x->setZero(rows);
+  for (VectorXd* x : {&record_.g, &record_.impulse, &record_.velocity, &approach_, &bend_}) x->setZero(rows);
   solver_.reserve(rows);
-  contact_impulses_.reserve(64);
-  new_contact_impulses_.reserve(64);
-  joint_impulses_.setZero(static_cast<Eigen::Index>(joint_rows_.size()));
-  record_.q = record_.q_next = scene_->q0;
-  record_.v = record_.v_free = record_.v_plus = record_.v_next = VectorXd::Zero(model.nv);
-  record_.tau = implicit_ = work_ = VectorXd::Zero(model.nv);
+  bouncing_.reserve(64);
+  record_.driven.reserve(scene_->actuators.size());
+  impulses_.contacts.reserve(64);
+  impulses_.joints.setZero(static_cast<Eigen::Index>(joint_rows_.size()));
+  impulses_.closures.setZero(closure_rows_);
+  impulses_.drives.setZero(static_cast<Eigen::Index>(scene_->actuators.size()));
+  record_.q = record_.q_look = record_.q_next = q_ahead_ = scene_->q0;
+  record_.v = record_.v_look = record_.v_free = record_.v_plus = record_.v_next = VectorXd::Zero(model.nv);
+  record_.tau = work_ = v_ahead_ = VectorXd::Zero(model.nv);
 }
 
 void Simulator::check(const ConstVectorRef& q, const ConstVectorRef& v, const ConstVectorRef& tau,
                       std::span<const pinocchio::Force> fext, const ConstVectorRef& control) const {
   const auto& model = scene_->model;
   if (model.nv != servo_.kp.size() || scene_->geometry.collisionPairs.size() != pair_mu_.size() ||
-      scene_->surfaces.size() != scene_->geometry.ngeoms) {
-    throw std::invalid_argument("step: the scene's joints, shapes or pairs changed; make a new simulator");
+      scene_->surfaces.size() != scene_->geometry.ngeoms || scene_->loops.size() != loops_ ||
+      scene_->couplings.size() != couplings_ ||
+      impulses_.drives.size() != static_cast<Eigen::Index>(scene_->actuators.size())) {
+    throw std::invalid_argument(
+        "step: the scene's joints, shapes, pairs, loops or actuators changed; make a new simulator");
   }
   if (q.size() != model.nq) wrong_size("q", q.size(), model.nq);
   if (v.size() != model.nv) wrong_size("v", v.size(), model.nv);
@@ -179,127 +159,189 @@ void Simulator::check(const ConstVectorRef& q, const ConstVectorRef& v, const Co
   }
 }
 
-void Simulator::apply_servo(double kp, double kd, double target, double lower, double upper, int dof) {
-  const double dt = options_.dt;
-  const double q = dof_to_q_[dof] >= 0 ? record_.q[dof_to_q_[dof]] : target;  // a free joint: velocity only
-  const double explicit_torque = kp * (target - q - dt * record_.v[dof]) - kd * record_.v[dof];
-  if (explicit_torque < lower || explicit_torque > upper) {  // saturated: a constant torque has no gains
-    record_.tau[dof] += std::clamp(explicit_torque, lower, upper);
-    return;
-  }
-  // Linear in v⁺: the explicit part goes to the torque, the gains beside the mass matrix.
-  work_[dof] += explicit_torque;
-  implicit_[dof] += dt * kd + dt * dt * kp;
-}
-
 // v_f = v + dt (M + dt D + dt² K)⁻¹ (τ − b − K (q + dt v − q_s) − D v): joint springs and dampers taken at v⁺.
 void Simulator::free_motion(std::span<const pinocchio::Force> fext, const ConstVectorRef& control) {
   const auto& model = scene_->model;
   const double dt = options_.dt;
-  dynamics_.update(model, record_.q, record_.v);
-
-  work_ = -model.damping.cwiseProduct(record_.v);
-  implicit_ = dt * model.damping;
-  for (int dof = 0; dof < model.nv; ++dof) {
-    const double k = scene_->stiffness[dof];
-    if (k > 0.0 && dof_to_q_[dof] >= 0) {
-      work_[dof] -= k * (record_.q[dof_to_q_[dof]] + dt * record_.v[dof] - scene_->spring_reference[dof]);
-      implicit_[dof] += dt * dt * k;
-    }
-    if (servo_.kp[dof] > 0.0 || servo_.kd[dof] > 0.0) {
-      apply_servo(servo_.kp[dof], servo_.kd[dof], servo_.target[dof], servo_.lower[dof], servo_.upper[dof], dof);
-    }
-  }
-  for (Eigen::Index i = 0; i < control.size(); ++i) {
-    const Actuator& a = scene_->actuators[static_cast<std::size_t>(i)];
-    const double u = std::clamp(control[i], a.control_range.first, a.control_range.second);
-    if (a.kind == Actuator::Kind::motor) {
-      record_.tau[a.dof] += a.gear * std::clamp(u, a.force_range.first, a.force_range.second);
-    } else {
-      const double one = a.gear * a.force_range.first, other = a.gear * a.force_range.second;
-      apply_servo(a.gear * a.gear * a.kp, a.gear * a.gear * a.kv, u / a.gear, std::min(one, other),
-                  std::max(one, other), a.dof);
-    }
-  }
+  const VectorXd &q = record_.q_look, &v = record_.v_look;
+  dynamics_.update(model, q, v, dt);
+  forces_.collect(*scene_, servo_, dynamics_, q, v, control, options_.instant(), record_.tau);
   dynamics_.add_external_forces(fext, record_.tau);
 
-  dynamics_.factorize(model, implicit_);
-  work_ += record_.tau - dynamics_.nonlinear_effects();
+  dynamics_.factorize(model, forces_.implicit);
+  work_ = forces_.torque + record_.tau - dynamics_.nonlinear_effects();
+  if (bounces_) smooth_work_ = dt * work_.dot(v);
+  if (bounces_) v_ahead_ = work_;
   dynamics_.solve(model, work_);
-  record_.v_free = record_.v + dt * work_;
-  free_joints_.hold_axes(record_.v, dt, record_.v_free);
+  // Coriolis torques at the old velocity feed fast linkages with energy, and light ones that spin diverge on them:
+  // taken half a step on they do not. Slow robots are spared the price, a tenth of a step.
+  constexpr double kFast = 0.02;  // rad or m in a step
+  if (options_.integrator == Integrator::moreau || dt * v.lpNorm<Eigen::Infinity>() > kFast) {
+    v_ahead_ = v + 0.5 * dt * work_;
+    dynamics_.update_nonlinear_effects(model, q, v_ahead_);
+    work_ = forces_.torque + record_.tau - dynamics_.nonlinear_effects();
+    if (bounces_) v_ahead_ = work_;
+    dynamics_.solve(model, work_);
+  }
+  if (bounces_) smooth_work_ += 0.5 * dt * dt * work_.dot(v_ahead_);
+  record_.v_free = v + dt * work_;
+  free_joints_.hold_axes(v, dt, record_.v_free);
 }
 
-void Simulator::guess_impulses() {
-  auto lambda = record_.impulse.head(record_.rows.rows());
-  lambda.setZero();
-  if (!options_.warm_start) return;
-  auto old = contact_impulses_.begin();
-  for (std::size_t i = 0; i < record_.contacts.size(); ++i) {
-    const Contact& contact = record_.contacts[i];
-    while (old != contact_impulses_.end() && old->order < contact.order) ++old;
-    for (auto it = old; it != contact_impulses_.end() && it->order == contact.order; ++it) {
-      if (it->slot != contact.slot) continue;
-      lambda.segment<3>(3 * static_cast<Eigen::Index>(i)).noalias() = contact.frame.transpose() * it->world;
-      break;
+// Where the step looks at the world.
+void Simulator::look() {
+  record_.q_look = record_.q;
+  record_.v_look = record_.v;
+  if (options_.integrator == Integrator::euler) return;
+  const double half = 0.5 * options_.dt;
+  work_ = half * record_.v;
+  pinocchio::integrate(scene_->model, ConstVectorRef(record_.q), ConstVectorRef(work_), VectorRef(record_.q_look));
+  free_joints_.advance(record_.q, half, record_.q_look, record_.v_look);
+}
+
+SolveReport Simulator::run_solver() {
+  const int n = record_.rows.rows();
+  auto lambda = record_.impulse.head(n);
+  auto velocity = record_.velocity.head(n);
+  return closure_rows_ > 0 ? solver_.solve_factored(record_.problem(), lambda, velocity)
+                           : solver_.solve(record_.problem(), lambda, velocity);
+}
+
+// The energy of the velocities that rows ask for, each block as if it were alone.
+double Simulator::asked_energy() const {
+  const Problem problem = record_.problem();
+  const auto bias = record_.rows.bias();
+  double energy = 0.0;
+  for (int i = 0; i < problem.size(); ++i) {
+    const Block& block = problem.blocks[i];
+    double squares = 0.0;
+    for (int row = block.start; row < block.start + block.size; ++row) {
+      const double speed = block.kind == SetKind::free ? bias[row] : std::min(0.0, bias[row]);  // a gap asks nothing
+      squares += speed * speed;
     }
+    if (squares > 0.0) energy += 0.5 * squares / mean_diagonal(problem, i);
   }
-  const Eigen::Index first = 3 * static_cast<Eigen::Index>(record_.contacts.size());
-  for (std::size_t i = 0; i < record_.joint_rows.size(); ++i) {
-    lambda[first + static_cast<Eigen::Index>(i)] = joint_impulses_[record_.joint_rows[i]];
-  }
+  return energy;
 }
 
-void Simulator::remember_impulses() {
-  const auto& lambda = record_.impulse;
-  new_contact_impulses_.clear();
-  for (std::size_t i = 0; i < record_.contacts.size(); ++i) {
-    const Contact& contact = record_.contacts[i];
-    new_contact_impulses_.push_back(
-        {contact.order, contact.slot, contact.frame * lambda.segment<3>(3 * static_cast<Eigen::Index>(i))});
+// Near a dead point, or where it cannot be closed, a loop that is open asks for any speed whatsoever. Closing it may
+// add the energy of its rows' own speed, and a little beside; where it would add more it is closed as slowly as that
+// takes, and the report says what was not reached.
+void Simulator::limit_closing() {
+  constexpr double kSpeed = 0.1;  // m/s, of everything there is
+  const int n = record_.rows.rows();
+  auto lambda = record_.impulse.head(n);
+  auto velocity = record_.velocity.head(n);
+  auto bias = record_.rows.bias();
+  double share = 1.0;
+  const auto close_by = [&](double new_share) {
+    const auto change = (new_share - share) * closing_;
+    bias.segment(record_.loop_start, closure_rows_) += change;
+    record_.g.segment(record_.loop_start, closure_rows_) += change;
+    share = new_share;
+  };
+  for (int round = 0; round < 4; ++round) {
+    const double gained = energy_of_impulses(record_.problem(), bias, lambda, velocity);
+    if (!(gained > 0.0)) break;
+    double mass = 0.0;
+    for (const auto& inertia : scene_->model.inertias) mass += inertia.mass();
+    const double allowed = asked_energy() + 0.5 * mass * kSpeed * kSpeed;
+    if (gained <= allowed) break;
+    close_by(round < 3 ? 0.8 * share * std::sqrt(allowed / gained) : 0.0);
+    const int iterations = record_.report.iterations;
+    record_.report = run_solver();
+    record_.report.iterations += iterations;
   }
-  std::swap(contact_impulses_, new_contact_impulses_);
-  joint_impulses_.setZero();
-  const Eigen::Index first = 3 * static_cast<Eigen::Index>(record_.contacts.size());
-  for (std::size_t i = 0; i < record_.joint_rows.size(); ++i) {
-    joint_impulses_[record_.joint_rows[i]] = lambda[first + static_cast<Eigen::Index>(i)];
-  }
+  if (share == 1.0) return;
+  error_ += options_.dt * (1.0 - share) * closing_;
+  close_by(1.0);
+  record_.report.residuals = residuals(record_.problem(), lambda, velocity);
+  if (record_.report.residuals.worst() > options_.solving.tolerance) record_.report.status = Status::stalled;
 }
 
-void Simulator::constrain() {
+// Constraints without a solution, or with one that was not found, must not throw anything: impulses that add more
+// energy than their rows ask for are cut down.
+void Simulator::bound_impulses() {
+  const int n = record_.rows.rows();
+  auto lambda = record_.impulse.head(n);
+  auto velocity = record_.velocity.head(n);
+  const Problem problem = record_.problem();
+  const auto bias = record_.rows.bias();
+  const double asked = asked_energy();
+  double linear = 0.0, square = 0.0;
+  for (int row = 0; row < n; ++row) {
+    linear += lambda[row] * (problem.g[row] - bias[row]);
+    square += 0.5 * lambda[row] * (velocity[row] - problem.g[row] - problem.R[row] * lambda[row]);
+  }
+  if (!(linear + square > asked) || !(square > 0.0)) return;
+  lambda *= (std::sqrt(linear * linear + 4.0 * square * asked) - linear) / (2.0 * square);
+  record_.report.residuals = residuals(problem, lambda, velocity);
+}
+
+void Simulator::solve() {
+  const int n = record_.rows.rows();
+  record_.restitution_scale = 1.0;
+  if (n == 0) {
+    record_.report = {};
+    return;
+  }
+  auto lambda = record_.impulse.head(n);
+  auto velocity = record_.velocity.head(n);
+  record_.report = run_solver();
+  if (closure_rows_ > 0) limit_closing();
+  if (record_.report.status != Status::converged) bound_impulses();
+  if (bouncing_.empty()) return;
+
+  // What may be gained: what the smooth forces took before the impact, and what stabilization puts in.
+  const auto gains = [&] {
+    double allowed = std::max(0.0, -smooth_work_), size = 0.0;
+    const auto bias = record_.rows.bias();
+    for (int i = 0; i < n; ++i) {
+      allowed += std::max(0.0, -lambda[i] * bias[i]);
+      size += std::abs(lambda[i] * velocity[i]) + std::abs(lambda[i] * bias[i]);
+    }
+    for (const Bounce& b : bouncing_) allowed -= std::max(0.0, -lambda[b.row] * bias[b.row]);
+    return energy_of_impulses(record_.problem(), bias, lambda, velocity) > allowed + 1e-9 * size;
+  };
+  if (!gains()) return;
+  double low = 0.0, high = 1.0;
+  const auto try_scale = [&](double scale) {
+    for (const Bounce& b : bouncing_) {
+      record_.g[b.row] -= record_.rows.bias()[b.row];
+      record_.rows.bias()[b.row] = bounce_bias(b, scale);
+      record_.g[b.row] += record_.rows.bias()[b.row];
+    }
+    record_.restitution_scale = scale;
+    record_.report = run_solver();
+  };
+  for (int i = 0; i < 10; ++i) {
+    const double scale = 0.5 * (low + high);
+    try_scale(scale);
+    (gains() ? high : low) = scale;
+  }
+  if (record_.restitution_scale != low) try_scale(low);
+}
+
+void Simulator::advance() {
   const auto& model = scene_->model;
-  Rows& rows = record_.rows;
-  rows.clear();
-  add_contacts(record_.contacts, dynamics_, options_.dt, options_.stabilization, rows, options_.compliance);
-  add_joint_rows(model, joint_rows_, dynamics_, record_.q, record_.v, options_.dt, options_.stabilization, rows,
-                 record_.joint_rows);
-  const int n = rows.rows();
-  if (n > record_.g.size()) {
-    const int room = n + n / 2;
-    for (VectorXd* x : {&record_.g, &record_.impulse, &record_.velocity}) x->setZero(room);
-    solver_.reserve(room);
+  work_.setZero();
+  dynamics_.apply_transpose(record_.rows, record_.impulse, work_);
+  if (record_.rows.rows() > 0) dynamics_.solve(model, work_);
+  record_.v_plus = record_.v_free + work_;
+  const double ahead = options_.instant().ahead;
+  work_ = ahead * record_.v_plus;
+  record_.v_next = record_.v_plus;
+  if (std::isfinite(work_.squaredNorm())) {
+    pinocchio::integrate(model, ConstVectorRef(record_.q_look), ConstVectorRef(work_), VectorRef(record_.q_next));
+    free_joints_.advance(record_.q_look, ahead, record_.q_next, record_.v_next);
+  } else {  // Pinocchio's exponentials are for numbers
+    record_.q_next.setConstant(std::numeric_limits<double>::quiet_NaN());
   }
-  // Few rows are faster dense, and those of one tree all meet.
-  constexpr int kDenseRows = 72;
-  record_.is_sparse = n > kDenseRows && dynamics_.forest().trees().size() > 1;
-  if (!record_.is_sparse && n > record_.G.rows()) {
-    const int room = n + n / 2;
-    record_.G.resize(room, room);
-  }
-  if (n == 0) return;
-  if (record_.is_sparse) {
-    dynamics_.delassus(rows, record_.sparse);
-  } else {
-    dynamics_.delassus(rows, record_.G);
-  }
-  dynamics_.apply(rows, record_.v_free, record_.g.head(n));
-  record_.g.head(n) += rows.bias();
 }
 
 const Record& Simulator::step(const ConstVectorRef& q, const ConstVectorRef& v, const ConstVectorRef& tau,
                               std::span<const pinocchio::Force> fext, const ConstVectorRef& control) {
   check(q, v, tau, fext, control);
-  const auto& model = scene_->model;
   const auto watch = [&](Phase phase) {
     return Stopwatch(options_.profile ? &record_.seconds[static_cast<std::size_t>(phase)] : nullptr);
   };
@@ -313,17 +355,15 @@ const Record& Simulator::step(const ConstVectorRef& q, const ConstVectorRef& v, 
   }
   {
     const auto timed = watch(Phase::dynamics);
+    look();
+    bounces_ = has_restitution();
     free_motion(fext, control);
   }
   {
     const auto timed = watch(Phase::collision);
     detector_.detect(scene_->geometry, dynamics_.placements(), dynamics_.velocities(), options_.dt,
                      options_.stabilization.margin, collision_memory_, record_.contacts);
-    for (Contact& contact : record_.contacts) {
-      const auto& pair = scene_->geometry.collisionPairs[static_cast<std::size_t>(contact.pair)];
-      const double fixed = pair_mu_[static_cast<std::size_t>(contact.pair)];
-      contact.mu = fixed >= 0.0 ? fixed : scene_->combined_friction(pair.first, pair.second);
-    }
+    set_surfaces();
   }
   {
     const auto timed = watch(Phase::delassus);
@@ -331,25 +371,27 @@ const Record& Simulator::step(const ConstVectorRef& q, const ConstVectorRef& v, 
   }
   {
     const auto timed = watch(Phase::solver);
-    guess_impulses();
-    const int n = record_.rows.rows();
-    record_.report =
-        n == 0 ? SolveReport{} : solver_.solve(record_.problem(), record_.impulse.head(n), record_.velocity.head(n));
-    remember_impulses();
+    auto lambda = record_.impulse.head(record_.rows.rows());
+    lambda.setZero();
+    if (options_.warm_start) impulses_.recall(record_, lambda);
+    solve();
+    impulses_.remember(record_);
   }
   {
     const auto timed = watch(Phase::integration);
-    work_.setZero();
-    dynamics_.apply_transpose(record_.rows, record_.impulse, work_);
-    if (record_.rows.rows() > 0) dynamics_.solve(model, work_);
-    record_.v_plus = record_.v_free + work_;
-    work_ = options_.dt * record_.v_plus;
-    record_.v_next = record_.v_plus;
-    if (std::isfinite(work_.squaredNorm())) {
-      pinocchio::integrate(model, ConstVectorRef(record_.q), ConstVectorRef(work_), VectorRef(record_.q_next));
-      free_joints_.advance(record_.q, options_.dt, record_.q_next, record_.v_next);
-    } else {  // Pinocchio's exponentials are for numbers
-      record_.q_next.setConstant(std::numeric_limits<double>::quiet_NaN());
+    advance();
+    constexpr int kAsk = 2, kPutBack = 3;
+    for (int round = 0; round < kAsk + kPutBack && loops_are_left_open(); ++round) {
+      if (round >= kAsk) {
+        put_back();
+        continue;
+      }
+      const int iterations = record_.report.iterations;
+      ask_again();
+      solve();
+      record_.report.iterations += iterations;
+      impulses_.remember(record_);
+      advance();
     }
   }
   if (!record_.q_next.allFinite() || !record_.v_next.allFinite()) record_.report.status = Status::not_finite;
@@ -360,29 +402,28 @@ State Simulator::state() const {
   return {.q = record_.q_next,
           .v = record_.v_next,
           .collision = collision_memory_,
-          .contact_impulses = contact_impulses_,
-          .joint_impulses = joint_impulses_,
+          .impulses = impulses_,
           .penalty = solver_.penalty()};
 }
 
 void Simulator::restore(const State& state) {
   if (state.q.size() != scene_->model.nq || state.v.size() != scene_->model.nv ||
       state.collision.guesses.size() != collision_memory_.guesses.size() ||
-      state.joint_impulses.size() != joint_impulses_.size()) {
+      state.impulses.joints.size() != impulses_.joints.size() ||
+      state.impulses.closures.size() != impulses_.closures.size() ||
+      state.impulses.drives.size() != impulses_.drives.size()) {
     throw std::invalid_argument("restore: this state is of another scene");
   }
   record_.q_next = state.q;
   record_.v_next = state.v;
   collision_memory_ = state.collision;
-  contact_impulses_ = state.contact_impulses;
-  joint_impulses_ = state.joint_impulses;
+  impulses_ = state.impulses;
   solver_.set_penalty(state.penalty);
 }
 
 void Simulator::reset() {
   collision_memory_ = detector_.memory();
-  contact_impulses_.clear();
-  joint_impulses_.setZero();
+  impulses_.clear();
   solver_.set_penalty(0.0);
 }
 

@@ -96,6 +96,16 @@ TEST(StepAllocation, TumblingShapesOfEveryKindAllocateNothing) {
   EXPECT_EQ(allocations(scene, {}, VectorXd::Zero(scene.model.nv), 600, 1000, kNothing), 0);
 }
 
+TEST(StepAllocation, LoopsAllocateNothing) {
+  for (const bool closed : {false, true}) {
+    for (const int bars : {3, 20}) {  // dense and sparse
+      const Scene scene = hinged_chain(bars, closed, false);
+      VectorXd v = VectorXd::Zero(scene.model.nv);
+      EXPECT_EQ(allocations(scene, {}, v, 20, 300, kNothing), 0) << bars << " bars" << (closed ? ", closed" : "");
+    }
+  }
+}
+
 TEST(StepAllocation, AFallAllocatesNothingFromItsFirstContactOn) {
   // The room a simulator reserves covers a robot's feet: even the first touch is free.
   const Scene scene = cube_on_plane(0.5, 0.06);

@@ -32,10 +32,10 @@ bool same(const State& a, const State& b) {
   const auto touches = [](const State& s) {
     std::vector<double> all;
     for (const auto& t : s.collision.touches) all.insert(all.end(), {double(t.slot), t.local.x(), t.local.y()});
-    for (const auto& i : s.contact_impulses) all.insert(all.end(), {double(i.slot), i.world.x(), i.world.z()});
+    for (const auto& i : s.impulses.contacts) all.insert(all.end(), {double(i.slot), i.world.x(), i.world.z()});
     return all;
   };
-  return a.q == b.q && a.v == b.v && a.joint_impulses == b.joint_impulses && touches(a) == touches(b);
+  return a.q == b.q && a.v == b.v && a.impulses.joints == b.impulses.joints && touches(a) == touches(b);
 }
 
 class BadStep : public ::testing::Test {

@@ -11,6 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "taut/constraints/coupling.hpp"
+#include "taut/constraints/joint.hpp"
+#include "taut/constraints/loop.hpp"
+
 namespace taut {
 
 /// How the coefficients of two shapes become the one of their contact.
@@ -21,15 +25,18 @@ double combine(FrictionRule rule, double mu_1, double mu_2);
 /// What a shape brings to a contact, beside its geometry. One per object of `Scene::geometry`, in its order.
 struct Surface {
   double friction = 0.8;
-  int priority = 0;  ///< the higher one decides alone (MJCF); equal priorities are combined
+  double restitution = 0.0;  ///< Newton's e, 0 … 1; of two surfaces the larger one counts
+  double compliance = 0.0;   ///< m/N; of two surfaces the sum counts, as of springs in a row
+  int priority = 0;          ///< the higher one decides alone (MJCF); equal priorities are combined
 };
 
-/// A motor or a position servo on one degree of freedom.
+/// A motor or a position servo on one degree of freedom, or on a direction in which a loop closure is free to move.
 struct Actuator {
   enum class Kind { motor, position };
   std::string name;
   Kind kind = Kind::motor;
-  int dof = 0;        ///< index into v
+  int dof = 0;        ///< index into v; of a loop: which of its directions, see `drives_of`
+  int loop = -1;      ///< index into `Scene::loops` if it drives one
   double gear = 1.0;  ///< torque = gear · force
   double kp = 0.0;    ///< position: force = kp (control − gear · q) − kv · gear · v
   double kv = 0.0;
@@ -50,8 +57,15 @@ struct Scene {
   FrictionRule friction_rule = FrictionRule::maximum;
   std::map<std::pair<std::string, std::string>, double> pair_friction;  ///< by names, sorted; overrides the rule
 
-  Eigen::VectorXd stiffness;         ///< per dof, N m/rad or N/m
-  Eigen::VectorXd spring_reference;  ///< per dof, where the spring is at rest
+  std::map<std::pair<std::string, std::string>, double> pair_restitution;  ///< the same for Newton's e
+
+  std::vector<Loop> loops;
+  std::vector<Coupling> couplings;
+
+  LimitSurface limits;                 ///< restitution and compliance of the joints' stops, per dof
+  std::vector<BallLimit> ball_limits;  ///< Pinocchio has no place for the limit of a ball joint
+  Eigen::VectorXd stiffness;           ///< per dof, N m/rad or N/m
+  Eigen::VectorXd spring_reference;    ///< per dof, where the spring is at rest
   std::vector<Actuator> actuators;
 
   Eigen::VectorXd q0;                            ///< where a run starts
@@ -64,6 +78,9 @@ struct Scene {
   double friction(std::size_t shape_1, std::size_t shape_2) const;
   /// The same from the two surfaces alone, without a look at `pair_friction`.
   double combined_friction(std::size_t shape_1, std::size_t shape_2) const;
+
+  /// Newton's e of two surfaces, without a look at `pair_restitution`.
+  double combined_restitution(std::size_t shape_1, std::size_t shape_2) const;
 
   /// Brings the per-dof and per-shape arrays to the size of `model` and `geometry`, keeping what is there.
   void fit_arrays(double friction = Surface{}.friction);
@@ -89,6 +106,13 @@ void append(Scene& scene, const Scene& robot, const std::string& prefix, const p
 
 /// A horizontal half-space z ≤ height on the world, that collides with every moving shape.
 std::size_t add_floor(Scene& scene, double height = 0.0, Surface surface = {});
+
+/// Appends a loop closure. Throws std::invalid_argument naming the value on unknown joints, a loop of a body with
+/// itself, frames that are not finite, a length ≤ 0 or a negative compliance.
+void add_loop(Scene& scene, Loop loop);
+
+/// Appends a coupling of joint coordinates. Throws likewise.
+void add_coupling(Scene& scene, Coupling coupling);
 
 /// Throws std::invalid_argument naming the value: non-positive mass of a moving body, negative friction, NaN.
 void validate(const Scene& scene);

@@ -1,69 +1,29 @@
 #pragma once
 
-#include <array>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "taut/collision/detector.hpp"
-#include "taut/constraints/joint.hpp"
+#include "taut/constraints/restitution.hpp"
 #include "taut/dynamics/dynamics.hpp"
 #include "taut/dynamics/free_joints.hpp"
+#include "taut/dynamics/kinematics.hpp"
+#include "taut/simulation/impulse_memory.hpp"
+#include "taut/simulation/joint_forces.hpp"
+#include "taut/simulation/options.hpp"
+#include "taut/simulation/record.hpp"
 #include "taut/simulation/scene.hpp"
 #include "taut/simulation/servo.hpp"
-#include "taut/solvers/solver.hpp"
 
 namespace taut {
-
-struct SimulatorOptions {
-  double dt = 1e-3;
-  std::string solver = "auto";
-  SolverOptions solving{};  ///< what the solver is told; its tolerance is in m/s
-  Stabilization stabilization{};
-  double compliance = 0.0;  ///< m/N, of every contact, see `add_contacts`; 0: rigid
-  bool warm_start = true;
-  bool joint_limits = true;
-  bool joint_friction = true;
-  bool profile = false;  ///< fill `Record::seconds`
-};
-
-/// Where the time of a step went.
-enum class Phase { dynamics, collision, delassus, solver, integration };
-inline constexpr int phase_count = 5;
-
-/// Everything about the last step, for users and for derivatives. Read only.
-struct Record {
-  Eigen::VectorXd q, v, tau;       ///< where it started; tau includes external forces, motors and saturated servos
-  Eigen::VectorXd v_free;          ///< velocity without constraint impulses, in the axes of q
-  Eigen::VectorXd v_plus;          ///< velocity with them, in the axes of q: what constraints hold
-  Eigen::VectorXd q_next, v_next;  ///< where it ended: v_next is v_plus in the axes of q_next
-  std::vector<Contact> contacts;   ///< the first blocks of the problem, in this order
-  std::vector<int> joint_rows;     ///< the blocks after them: indices into `Simulator::joint_rows()`
-  Rows rows;
-  Eigen::MatrixXd G;   ///< at least rows() × rows(), unless `is_sparse`: see `problem()`
-  BlockSparse sparse;  ///< the Delassus matrix of a pile, instead of `G`
-  bool is_sparse = false;
-  Eigen::VectorXd g, impulse, velocity;  ///< at least rows() long
-  SolveReport report;
-  std::array<double, phase_count> seconds{};
-
-  Problem problem() const;
-  /// Impulse on body 1 of each contact, in its frame (t1, t2, n).
-  Eigen::Map<const Eigen::Matrix3Xd> contact_impulses() const;
-};
 
 /// A full state: with it the future is the same, bit for bit.
 struct State {
   Eigen::VectorXd q, v;
   CollisionMemory collision;
-  struct Impulse {
-    int order, slot;
-    Eigen::Vector3d world;
-  };
-  std::vector<Impulse> contact_impulses;  ///< sorted by `Contact::order`
-  Eigen::VectorXd joint_impulses;         ///< one per candidate row
-  double penalty = 0.0;                   ///< the solver's, see `Solver::penalty`
+  ImpulseMemory impulses;
+  double penalty = 0.0;  ///< the solver's, see `Solver::penalty`
 };
 
 /// Steps a scene. Many simulators may share one scene, each on its own thread; masses, surfaces and gravity of the
@@ -80,14 +40,17 @@ class Simulator {
   const Record& step(const ConstVectorRef& q, const ConstVectorRef& v, const ConstVectorRef& tau = Eigen::VectorXd(),
                      std::span<const pinocchio::Force> fext = {}, const ConstVectorRef& control = Eigen::VectorXd());
 
-  /// Steps `steps` times, torque column k in step k (none: zero), and hands each record to `observe(k, record)`. Ends
-  /// early after a step that is not finite.
+  /// Steps `steps` times, column k of `taus` and of `controls` in step k (a single column of controls: in every step;
+  /// none: zero, actuators off), and hands each record to `observe(k, record)`. Ends early after a step that is not
+  /// finite.
   template <typename Observe>
   void rollout(const ConstVectorRef& q, const ConstVectorRef& v, const ConstMatrixRef& taus, int steps,
-               Observe&& observe) {
-    Eigen::VectorXd q_now = q, v_now = v;
+               Observe&& observe, const ConstMatrixRef& controls = Eigen::MatrixXd()) {
+    Eigen::VectorXd q_now = q, v_now = v, tau, control;
     for (int k = 0; k < steps; ++k) {
-      const Record& done = taus.cols() > 0 ? step(q_now, v_now, taus.col(k)) : step(q_now, v_now);
+      if (taus.cols() > 0) tau = taus.col(k);
+      if (controls.cols() > 0) control = controls.col(controls.cols() == 1 ? 0 : k);
+      const Record& done = step(q_now, v_now, tau, {}, control);
       observe(k, done);
       if (done.report.status == Status::not_finite) return;
       q_now = done.q_next;
@@ -113,11 +76,26 @@ class Simulator {
  private:
   void check(const ConstVectorRef& q, const ConstVectorRef& v, const ConstVectorRef& tau,
              std::span<const pinocchio::Force> fext, const ConstVectorRef& control) const;
+  void look();
   void free_motion(std::span<const pinocchio::Force> fext, const ConstVectorRef& control);
-  void apply_servo(double kp, double kd, double target, double lower, double upper, int dof);
+  bool has_restitution() const;
+  void set_surfaces();
   void constrain();
-  void guess_impulses();
-  void remember_impulses();
+  void closure_errors(const Kinematics& oM, const ConstVectorRef& q, VectorRef error) const;
+  void close_loops();
+  void set_springs(VectorRef bias, VectorRef bend) const;
+  void reconcile_rows();
+  bool loops_are_left_open();
+  void ask_again();
+  void put_back();
+  void set_bias();
+  void soften_rows();
+  void solve();
+  SolveReport run_solver();
+  double asked_energy() const;
+  void limit_closing();
+  void bound_impulses();
+  void advance();
 
   std::shared_ptr<const Scene> scene_;
   SimulatorOptions options_;
@@ -125,19 +103,30 @@ class Simulator {
   Dynamics dynamics_;
   std::vector<JointRow> joint_rows_;
   FreeJoints free_joints_;
-  std::vector<int> dof_to_q_;  ///< where a single-dof joint's coordinate stands in q; −1 for others
+  JointForces forces_;
   struct UnitPart {
     int start, size, joint;
   };
-  std::vector<UnitPart> unit_parts_;  ///< quaternions (4) and (cos, sin) couples (2) of q
-  std::vector<double> pair_mu_;       ///< friction given for a pair by name; negative: by rule
+  std::vector<UnitPart> unit_parts_;      ///< quaternions (4) and (cos, sin) couples (2) of q
+  std::vector<double> pair_mu_;           ///< friction given for a pair by name; negative: by rule
+  std::vector<double> pair_restitution_;  ///< the same
+  bool pairs_bounce_ = false;             ///< one of them is positive
+  bool bounces_ = false;                  ///< something in the scene has a restitution
+  Kinematics held_;                       ///< of the joints that loops hold
+  std::size_t loops_ = 0, couplings_ = 0;
+  int closure_rows_ = 0;  ///< of loops and couplings
   Solver solver_;
   Servo servo_;
 
   CollisionMemory collision_memory_;
-  std::vector<State::Impulse> contact_impulses_, new_contact_impulses_;
-  Eigen::VectorXd joint_impulses_;
-  Eigen::VectorXd implicit_, work_;
+  ImpulseMemory impulses_;
+  Eigen::VectorXd work_, q_ahead_, v_ahead_;
+  Eigen::VectorXd error_, ahead_;  ///< φ of loops and couplings, here and where the old velocity leads
+  Eigen::VectorXd closing_;        ///< bias that closes them
+  Eigen::VectorXd bend_;           ///< what it bends on the way, by row of the step
+  Eigen::VectorXd approach_;       ///< velocity of the rows at the start of the step, if anything depends on it
+  double smooth_work_ = 0.0;       ///< kinetic energy that the free motion gains in the step
+  std::vector<Bounce> bouncing_;
   Record record_;
 };
 
