@@ -11,6 +11,7 @@ Scene load_mjcf(const std::string& path, const LoadOptions& options) {
   mjcf::build_model(spec, scene);
   mjcf::build_geometry(spec, scene);
   mjcf::build_pairs(spec, scene);
+  mjcf::read_equalities(spec, scene);
   mjcf::read_actuators(spec, scene);
   mjcf::read_keyframes(spec, scene);
 

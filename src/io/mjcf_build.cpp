@@ -52,8 +52,9 @@ void set_dofs(const Joint& joint, pinocchio::Model& model) {
   model.upperEffortLimit.segment(v, nv).setConstant(joint.effort ? joint.effort->second : infinity);
   model.lowerEffortLimit.segment(v, nv).setConstant(joint.effort ? joint.effort->first : -infinity);
   const int nq = model.nqs[joint.index];
-  model.lowerPositionLimit.segment(q, nq).setConstant(joint.range ? joint.range->first : -infinity);
-  model.upperPositionLimit.segment(q, nq).setConstant(joint.range ? joint.range->second : infinity);
+  const bool limited = joint.range && joint.kind != Joint::Kind::ball;  // a ball's range is an angle, not a coordinate
+  model.lowerPositionLimit.segment(q, nq).setConstant(limited ? joint.range->first : -infinity);
+  model.upperPositionLimit.segment(q, nq).setConstant(limited ? joint.range->second : infinity);
 }
 
 // Each joint turns or slides the body about its anchor, after the ones before it:
@@ -113,6 +114,8 @@ void build_model(Spec& spec, Scene& scene) {
         scene.q0.segment<4>(q + 3) = Eigen::Quaterniond(body.placement.rotation()).normalized().coeffs();
       } else if (joint.kind != Joint::Kind::ball) {
         scene.q0[q] = joint.reference;
+      } else if (joint.range && joint.range->second < EIGEN_PI) {  // no rotation is larger than pi
+        scene.ball_limits.push_back({static_cast<int>(joint.index), joint.range->second});
       }
     }
   }

@@ -13,15 +13,6 @@ using xml::Element;
 
 namespace {
 
-const Joint* find_joint(const Spec& spec, const std::string& name) {
-  for (const Body& body : spec.bodies) {
-    for (const Joint& joint : body.joints) {
-      if (joint.name == name) return &joint;
-    }
-  }
-  return nullptr;
-}
-
 // What a force on one dof has to move, 1 / (M⁻¹)_kk, in the configuration drawn in the file: the mass that `dampratio`
 // refers to.
 VectorXd effective_inertia(const Scene& scene) {

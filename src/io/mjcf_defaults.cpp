@@ -45,11 +45,12 @@ void Defaults::read_class(const xml::Element& element, const std::string& name, 
   }
 }
 
-xml::Attributes Defaults::resolve(const xml::Element& element, const std::string& child_class) const {
+xml::Attributes Defaults::resolve(const xml::Element& element, const std::string& child_class,
+                                  const std::string& tag) const {
   const std::string name = element.own().text("class", child_class.empty() ? top_ : child_class);
   const auto found = classes_.find(name);
   if (found == classes_.end()) element.own().fail("unknown default class '" + name + "'");
-  const auto values = found->second.find(key_of(element.tag));
+  const auto values = found->second.find(key_of(tag.empty() ? element.tag : tag));
   xml::Attributes merged(values == found->second.end() ? Values{} : values->second, element.where());
   merged.override_by(element.attributes, kOrientations);
   return merged;

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <tuple>
 
 #include "mjcf_spec.hpp"
 
@@ -10,9 +11,8 @@ using xml::Attributes;
 namespace {
 
 constexpr const char* kSoftness =
-    "mjcf: solref, solimp, solmix, margin and gap make contacts and limits soft in MuJoCo; they have no meaning for "
-    "rigid "
-    "contact";
+    "mjcf: solref, solimp, solmix, margin and gap make contacts, limits and equalities soft in MuJoCo; they have no "
+    "meaning for rigid ones";
 
 // Stiffness and damping may be polynomials since MuJoCo 3.5; the linear term is what we have.
 double linear_term(const Attributes& a, const std::string& name, Scene& scene) {
@@ -38,6 +38,16 @@ int sizes_of(Geom::Kind kind, bool from_to) {
   }
 }
 
+// The frame of `fromto`, in its middle with z towards its start, and its length.
+std::pair<SE3, double> read_span(const Attributes& a, const Eigen::VectorXd& ends) {
+  const Vector3d from = ends.head<3>(), to = ends.tail<3>();
+  const double length = (from - to).norm();
+  if (!(length > 1e-14) || !std::isfinite(length)) a.fail("fromto", "has no length");
+  return {SE3(rotation_from_z((from - to) / length), 0.5 * (from + to)), length};
+}
+
+constexpr const char* kWrongSpan = "is for capsules, cylinders, boxes and ellipsoids";
+
 void read_geom_size(const Attributes& a, Geom& geom, const Compiler& compiler) {
   const auto size = a.numbers("size", 1, 3);
   if (size) geom.size.head(size->size()) = *size;
@@ -54,11 +64,9 @@ void read_geom_size(const Attributes& a, Geom& geom, const Compiler& compiler) {
     geom.placement = read_placement(a, compiler);
     return;
   }
-  if (sizes_of(geom.kind, false) < 2) a.fail("fromto", "is for capsules, cylinders, boxes and ellipsoids");
-  const Vector3d from = ends->head<3>(), to = ends->tail<3>();
-  const double length = (from - to).norm();
-  if (!(length > 1e-14) || !std::isfinite(length)) a.fail("fromto", "has no length");
-  geom.placement = SE3(rotation_from_z((from - to) / length), 0.5 * (from + to));
+  if (sizes_of(geom.kind, false) < 2) a.fail("fromto", kWrongSpan);
+  double length = 0.0;
+  std::tie(geom.placement, length) = read_span(a, *ends);
   if (sizes_of(geom.kind, false) == 3) geom.size[1] = geom.size[0];
   geom.size[sizes_of(geom.kind, false) - 1] = 0.5 * length;
 }
@@ -121,10 +129,8 @@ Joint read_joint(const Attributes& a, const SE3& frame, const Compiler& compiler
 
   if (joint.kind != Joint::Kind::free) {
     if (auto range = read_range(a, "range", "limited", compiler); range && option.limits) {
-      if (single)
-        joint.range = {angle(range->first), angle(range->second)};
-      else
-        scene.warn("mjcf: limits of ball joints are not supported");
+      if (!single && range->first != 0.0) a.fail("range", "must start at 0 for a ball joint");
+      joint.range = {angle(range->first), angle(range->second)};
     }
     joint.effort = read_range(a, "actuatorfrcrange", "actuatorfrclimited", compiler);
   }
@@ -198,6 +204,13 @@ Geom read_geom(const Attributes& a, const SE3& frame, const Spec& spec, Scene& s
   if (a.text("fluidshape", "none") != "none") scene.warn("mjcf: geom fluidshape is not supported");
   warn_about_softness(a, scene);
   return geom;
+}
+
+SE3 read_site(const Attributes& a, const SE3& frame, const Compiler& compiler) {
+  const auto ends = a.numbers("fromto", 6, 6);
+  if (!ends) return frame * read_placement(a, compiler);
+  if (a.text("type", "sphere") == "sphere") a.fail("fromto", kWrongSpan);
+  return frame * read_span(a, *ends).first;
 }
 
 Inertia read_inertial(const Attributes& a, const Compiler& compiler) {

@@ -60,6 +60,7 @@ void read_option(const Element& root, Option& option, Scene& scene) {
       option.dry_friction = enabled("frictionloss") && enabled("constraint");
       option.springs = enabled("spring") && enabled("passive");
       option.damping = enabled("damper") && enabled("passive");
+      option.equalities = enabled("equality") && enabled("constraint");
       option.filter_parent = enabled("filterparent");
       if (!enabled("actuation")) scene.warn("mjcf: option flag actuation=disable is not supported");
     }
@@ -95,9 +96,19 @@ class TreeReader {
                       frame * read_placement(child.own(), spec_.compiler));
       } else if (child.tag == "body") {
         read_body(child, body, child_class, frame);
-      } else if (child.tag != "site" && child.tag != "camera" && child.tag != "light") {
+      } else if (child.tag == "site") {
+        read_named_site(attributes(), body, frame);
+      } else if (child.tag != "camera" && child.tag != "light") {
         scene_.warn("mjcf: " + child.tag + " elements are not supported");
       }
+    }
+  }
+
+  void read_named_site(const Attributes& a, std::size_t body, const SE3& frame) {
+    const SE3 placement = read_site(a, frame, spec_.compiler);
+    const std::string name = a.text("name");
+    if (!name.empty() && !spec_.sites.emplace(name, Site{body, placement}).second) {
+      a.fail("name", "is the name of another site");
     }
   }
 
@@ -181,9 +192,9 @@ void name_everything(Spec& spec) {
 }
 
 void warn_about_sections(const Element& root, Scene& scene) {
-  static const std::set<std::string> known{"compiler", "option", "size",    "visual",    "statistic",
-                                           "default",  "custom", "asset",   "worldbody", "contact",
-                                           "actuator", "sensor", "keyframe"};
+  static const std::set<std::string> known{"compiler", "option", "size",     "visual",    "statistic",
+                                           "default",  "custom", "asset",    "worldbody", "contact",
+                                           "actuator", "sensor", "keyframe", "equality"};
   for (const Element& section : root.children) {
     if (known.contains(section.tag) || (section.children.empty() && section.tag != "extension")) continue;
     scene.warn("mjcf: " + section.tag + " elements are not supported");
@@ -191,6 +202,15 @@ void warn_about_sections(const Element& root, Scene& scene) {
 }
 
 }  // namespace
+
+const Joint* find_joint(const Spec& spec, const std::string& name) {
+  for (const Body& body : spec.bodies) {
+    for (const Joint& joint : body.joints) {
+      if (joint.name == name) return &joint;
+    }
+  }
+  return nullptr;
+}
 
 Spec read_spec(const std::string& path, Scene& scene) {
   Spec spec;

@@ -35,6 +35,7 @@ struct Compiler {
 struct Option {
   Eigen::Vector3d gravity{0.0, 0.0, -9.81};
   bool contacts = true, limits = true, dry_friction = true, springs = true, damping = true, filter_parent = true;
+  bool equalities = true;
 };
 
 /// The tree of default classes, flattened: each class holds what it inherits.
@@ -43,7 +44,9 @@ class Defaults {
   void read(const xml::Element& root);
 
   /// An element's own attributes over those of its class: the one it names, else `child_class`, else the top one.
-  xml::Attributes resolve(const xml::Element& element, const std::string& child_class) const;
+  /// `tag` is what the defaults call the element, if that is not its own tag.
+  xml::Attributes resolve(const xml::Element& element, const std::string& child_class,
+                          const std::string& tag = "") const;
 
  private:
   using Values = std::map<std::string, std::string>;  // by attribute
@@ -108,6 +111,12 @@ struct Body {
   pinocchio::FrameIndex frame_index = 0;
 };
 
+/// A named frame on a body.
+struct Site {
+  std::size_t body;
+  SE3 placement;
+};
+
 struct Spec {
   xml::Element root;
   Compiler compiler;
@@ -115,7 +124,11 @@ struct Spec {
   Defaults defaults;
   Assets assets;
   std::vector<Body> bodies;  ///< depth first, as MuJoCo numbers them; 0 is the world
+  std::map<std::string, Site> sites;
 };
+
+/// The joint of that name, or null.
+const Joint* find_joint(const Spec& spec, const std::string& name);
 
 // mjcf_read.cpp: from XML to data
 Spec read_spec(const std::string& path, Scene& scene);
@@ -125,6 +138,7 @@ Joint read_joint(const xml::Attributes& attributes, const SE3& frame, const Comp
                  Scene& scene);
 Joint read_free_joint(const xml::Attributes& attributes, Scene& scene);
 Geom read_geom(const xml::Attributes& attributes, const SE3& frame, const Spec& spec, Scene& scene);
+SE3 read_site(const xml::Attributes& attributes, const SE3& frame, const Compiler& compiler);
 Inertia read_inertial(const xml::Attributes& attributes, const Compiler& compiler);
 /// MuJoCo's three-valued `limited` flags: what is given, else true when there is a proper range.
 std::optional<std::pair<double, double>> read_range(const xml::Attributes& attributes, const std::string& range_name,
@@ -156,6 +170,10 @@ void build_geometry(const Spec& spec, Scene& scene);
 void build_pairs(const Spec& spec, Scene& scene);
 /// Geoms named by <contact><pair>: they may touch whatever their masks say.
 std::set<std::string> paired_geoms(const Spec& spec);
+
+// mjcf_equality.cpp
+/// Loops and couplings of <equality>. The model must be built.
+void read_equalities(const Spec& spec, Scene& scene);
 
 // mjcf_control.cpp
 void read_actuators(const Spec& spec, Scene& scene);

@@ -26,13 +26,40 @@ bool root_is_fixed(const xml::Element& robot, const urdf::Srdf& srdf, Root root)
   return srdf.virtual_joint != "floating" && urdf::root_is_fixed(robot);
 }
 
-void build_model(const std::string& text, const xml::Element& robot, bool fixed, Scene& scene) {
+void build_model(const std::string& text, bool fixed, Scene& scene) {
   if (fixed)
     pinocchio::urdf::buildModelFromXML(text, scene.model);
   else
     pinocchio::urdf::buildModelFromXML(text, pinocchio::JointModelFreeFlyer(), scene.model);
-  for (const xml::Element* joint : robot.all("joint")) {
-    if (!joint->all("mimic").empty()) scene.warn("urdf: mimic joints are not supported: they move on their own");
+}
+
+// 0, which stands for no joint, if the name is that of a fixed one: it stays at zero.
+int joint_index(const pinocchio::Model& model, const std::string& name) {
+  return model.existJointName(name) ? static_cast<int>(model.getJointId(name)) : 0;
+}
+
+void couple(const std::vector<urdf::Mimic>& mimics, Scene& scene) {
+  for (const urdf::Mimic& mimic : mimics) {
+    add_coupling(scene, {.name = mimic.joint,
+                         .joint_1 = joint_index(scene.model, mimic.joint),
+                         .joint_2 = joint_index(scene.model, mimic.leader),
+                         .polynomial = {mimic.offset, mimic.multiplier, 0.0, 0.0, 0.0}});
+  }
+}
+
+// Puts a joint of q where its leader wants it.
+void follow(const pinocchio::Model& model, const urdf::Mimic& mimic, VectorXd& q) {
+  const auto at = [&](int joint) { return q.data() + model.idx_qs[joint]; };
+  const auto is_endless = [&](int joint) { return model.nqs[joint] == 2; };
+  const int leader = joint_index(model, mimic.leader), joint = joint_index(model, mimic.joint);
+  double angle = 0.0;
+  if (leader != 0) angle = is_endless(leader) ? std::atan2(at(leader)[1], at(leader)[0]) : *at(leader);
+  angle = mimic.multiplier * angle + mimic.offset;
+  if (is_endless(joint)) {
+    at(joint)[0] = std::cos(angle);
+    at(joint)[1] = std::sin(angle);
+  } else {
+    *at(joint) = angle;
   }
 }
 
@@ -115,7 +142,9 @@ void drop_overlapping_pairs(Scene& scene) {
   }
 }
 
-VectorXd pose(const Scene& scene, const std::map<std::string, std::vector<double>>& joints, const std::string& where) {
+// A pose by joints. Those that follow others need not be given.
+VectorXd pose(const Scene& scene, const std::map<std::string, std::vector<double>>& joints,
+              const std::vector<urdf::Mimic>& mimics, const std::string& where) {
   VectorXd q = pinocchio::neutral(scene.model);
   for (const auto& [name, values] : joints) {
     if (!scene.model.existJointName(name)) continue;  // a fixed joint, or one of a larger variant of the robot
@@ -130,21 +159,24 @@ VectorXd pose(const Scene& scene, const std::map<std::string, std::vector<double
                                   " values instead of " + std::to_string(nq));
     }
   }
+  for (const urdf::Mimic& mimic : mimics) {
+    if (!joints.contains(mimic.joint)) follow(scene.model, mimic, q);
+  }
   pinocchio::normalize(scene.model, q);
   if (!q.allFinite()) throw std::invalid_argument(where + ": the pose has a zero quaternion");
   return q;
 }
 
-void apply_srdf(const urdf::Srdf& srdf, Scene& scene) {
+void apply_srdf(const urdf::Srdf& srdf, const std::vector<urdf::Mimic>& mimics, Scene& scene) {
   std::string start;
   for (const auto& [name, joints] : srdf.poses) {
-    scene.poses[name] = pose(scene, joints, srdf.path + ": <group_state name=\"" + name + "\">");
+    scene.poses[name] = pose(scene, joints, mimics, srdf.path + ": <group_state name=\"" + name + "\">");
     if (start.empty()) start = name;
   }
   for (const char* favourite : {"home", "half_sitting", "standing"}) {
     if (scene.poses.contains(favourite)) start = favourite;
   }
-  if (!start.empty()) scene.q0 = scene.poses.at(start);
+  scene.q0 = start.empty() ? pose(scene, {}, mimics, srdf.path) : scene.poses.at(start);
   for (const auto& [name, armature] : srdf.rotor_armatures) {
     if (!scene.model.existJointName(name)) continue;
     const auto j = scene.model.getJointId(name);
@@ -170,14 +202,16 @@ Scene load_urdf(const std::string& path, const LoadOptions& options) {
   const std::string srdf_path = options.srdf.empty() ? urdf::find_srdf(path, robot.own().text("name")) : options.srdf;
   const urdf::Srdf srdf = srdf_path.empty() ? urdf::Srdf{} : urdf::read_srdf(srdf_path);
   const std::string text = urdf::resolve_meshes(path, options.package_dirs);
+  const std::vector<urdf::Mimic> mimics = urdf::read_mimics(robot, scene);
   try {
-    build_model(text, robot, root_is_fixed(robot, srdf, options.root), scene);
+    build_model(text, root_is_fixed(robot, srdf, options.root), scene);
+    couple(mimics, scene);
     build_geometry(text, scene);
   } catch (const std::exception& error) {
     const std::string what = error.what();
     throw std::invalid_argument(what.starts_with(path) ? what : path + ": " + what);
   }
-  apply_srdf(srdf, scene);
+  apply_srdf(srdf, mimics, scene);
   build_pairs(srdf, scene);
   drop_overlapping_pairs(scene);
 

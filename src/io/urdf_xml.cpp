@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <filesystem>
 #include <stdexcept>
 
@@ -156,6 +157,35 @@ bool root_is_fixed(const Element& robot) {
     }
   }
   return true;
+}
+
+std::vector<Mimic> read_mimics(const Element& robot, Scene& scene) {
+  std::map<std::string, const Element*> joints;
+  for (const Element* joint : robot.all("joint")) joints.emplace(joint->own().text("name"), joint);
+
+  std::vector<Mimic> mimics;
+  std::set<std::string> done, begun;
+  const auto visit = [&](const auto& self, const Element& joint) -> void {
+    const std::string name = joint.own().text("name");
+    const auto followed = joint.all("mimic");
+    if (followed.empty() || joint.own().text("type") == "fixed" || !done.insert(name).second) return;
+    const Attributes a(followed[0]->attributes, joint.where() + ": <mimic>");
+    const auto leader = joints.find(a.required("joint"));
+    if (leader == joints.end()) {
+      return scene.warn("urdf: joint '" + name + "' mimics '" + a.text("joint") +
+                        "', which is not there: it moves on its own");
+    }
+    begun.insert(name);
+    if (begun.contains(leader->first)) a.fail("joint", "closes a circle: it follows '" + name + "' itself");
+    self(self, *leader->second);
+    begun.erase(name);
+    for (const char* number : {"multiplier", "offset"}) {
+      if (!std::isfinite(a.number(number, 0.0))) a.fail(number, "is not finite");
+    }
+    mimics.push_back({name, leader->first, a.number("multiplier", 1.0), a.number("offset", 0.0)});
+  };
+  for (const Element* joint : robot.all("joint")) visit(visit, *joint);
+  return mimics;
 }
 
 std::string find_srdf(const std::string& urdf_path, const std::string& robot_name) {

@@ -23,6 +23,17 @@ void check_links(const xml::Element& robot);
 /// True if the root link stands for the world, see `Root::automatic`.
 bool root_is_fixed(const xml::Element& robot);
 
+/// A joint that follows another: q = multiplier · q_leader + offset.
+struct Mimic {
+  std::string joint, leader;
+  double multiplier = 1.0, offset = 0.0;
+};
+
+/// The <mimic> elements of joints that move, every leader before those that follow it. A leader that is not there, as
+/// in files put together from parts, is warned about and followed by nobody. Throws std::invalid_argument for joints
+/// that follow each other in a circle.
+std::vector<Mimic> read_mimics(const xml::Element& robot, Scene& scene);
+
 struct Srdf {
   std::string path;
   std::string virtual_joint;                               ///< its type, or empty

@@ -168,12 +168,12 @@ TEST(MjcfWarnings, NameWhatIsNotSupportedOnce) {
       "<default><geom solref='0.02 1' margin='0.1'/></default>"
       "<worldbody><site name='s'/><body><joint name='j' solreflimit='0.1 1'/><geom size='0.1' condim='6'/>"
       "<geom size='0.1' condim='4'/></body><geom type='plane' size='1 1 1'/><replicate count='3'/></worldbody>"
-      "<tendon><fixed><joint joint='j' coef='1'/></fixed></tendon><equality><joint joint1='j'/></equality>"
+      "<tendon><fixed><joint joint='j' coef='1'/></fixed></tendon><equality><flex flex='f'/></equality>"
       "<actuator><velocity joint='j'/><velocity joint='j'/></actuator><sensor><jointpos joint='j'/></sensor>");
   std::vector<std::string> warnings = scene.warnings;
   EXPECT_EQ(warnings.size(), 7u) << ::testing::PrintToString(warnings);
-  for (const char* what : {"tendon elements", "equality elements", "option density", "velocity actuators", "solref",
-                           "condim 4 and 6", "replicate elements"}) {
+  for (const char* what : {"tendon elements", "equality flex elements", "option density", "velocity actuators",
+                           "solref", "condim 4 and 6", "replicate elements"}) {
     EXPECT_EQ(std::count_if(warnings.begin(), warnings.end(),
                             [&](const std::string& w) { return w.find(what) != std::string::npos; }),
               1)

@@ -1,6 +1,7 @@
 #include <coal/shape/convex.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "io/temp_folder.hpp"
@@ -55,6 +56,66 @@ TEST(Urdf, RootIsFreeUnlessItStandsForTheWorld) {
   const std::string world = leg(link("world", "") + link("trunk", "") + joint("weld", "fixed", "world", "trunk"));
   EXPECT_EQ(load(folder.write("d.urdf", world)).model.nv, 3);
   EXPECT_EQ(load(folder.path("d.urdf"), {.root = Root::free}).model.nv, 9);
+}
+
+// The wheel follows the knee, which follows the hip; the file names them the other way round.
+const std::string kFollowers =
+    "<robot name='leg'>" + link("trunk", "") + link("thigh", "") + link("shin", "") + link("wheel", "") +
+    joint("axle", "continuous", "shin", "wheel", "<mimic joint='knee' multiplier='2' offset='0.5'/>") +
+    joint("knee", "revolute", "thigh", "shin", kLimit + "<mimic joint='hip' offset='0.25'/>") +
+    joint("hip", "revolute", "trunk", "thigh", kLimit) + "</robot>";
+
+TEST(Urdf, AMimicJointIsCoupledAndStartsWhereItsLeaderWantsIt) {
+  const test::TempFolder folder;
+  const std::string path = folder.write("leg.urdf", kFollowers);
+  const Scene scene = load(path, {.root = Root::fixed});
+  EXPECT_TRUE(scene.warnings.empty());
+  ASSERT_EQ(scene.couplings.size(), 2u);
+  const auto index = [&](const char* name) { return static_cast<int>(scene.model.getJointId(name)); };
+  const Coupling &knee = scene.couplings[0], &axle = scene.couplings[1];
+  EXPECT_EQ(knee.name, "knee");
+  EXPECT_EQ(knee.joint_1, index("knee"));
+  EXPECT_EQ(knee.joint_2, index("hip"));
+  EXPECT_EQ(knee.polynomial, (std::array{0.25, 1.0, 0.0, 0.0, 0.0}));
+  EXPECT_EQ(axle.joint_2, index("knee"));
+  EXPECT_EQ(axle.polynomial, (std::array{0.5, 2.0, 0.0, 0.0, 0.0}));
+  const Eigen::Vector4d expected(0.0, 0.25, std::cos(1.0), std::sin(1.0));
+  EXPECT_TRUE(scene.q0.isApprox(expected, 1e-15)) << scene.q0.transpose();
+}
+
+TEST(Urdf, APoseMayLeaveMimicJointsOut) {
+  const test::TempFolder folder;
+  const std::string path = folder.write("leg.urdf", kFollowers);
+  folder.write("leg.srdf",
+               "<robot name='leg'><group_state name='home'><joint name='hip' value='0.5'/></group_state>"
+               "<group_state name='odd'><joint name='hip' value='0.5'/><joint name='knee' value='1.5'/></group_state>"
+               "</robot>");
+  const Scene scene = load(path, {.root = Root::fixed});
+  const Eigen::Vector4d home(0.5, 0.75, std::cos(2.0), std::sin(2.0)), odd(0.5, 1.5, std::cos(3.5), std::sin(3.5));
+  EXPECT_TRUE(scene.q0.isApprox(home, 1e-15)) << scene.q0.transpose();
+  EXPECT_TRUE(scene.poses.at("odd").isApprox(odd, 1e-15)) << scene.poses.at("odd").transpose();  // as it is given
+}
+
+TEST(Urdf, AMimicOfAFixedJointIsHeldAtItsOffset) {
+  const test::TempFolder folder;
+  const std::string tool = link("trunk", "") + link("tool", "") + joint("weld", "fixed", "trunk", "tool") +
+                           link("finger", "") +
+                           joint("grip", "revolute", "tool", "finger", kLimit + "<mimic joint='weld' offset='0.5'/>");
+  const Scene scene = load(folder.write("leg.urdf", leg(tool)), {.root = Root::fixed});
+  ASSERT_EQ(scene.couplings.size(), 1u);
+  EXPECT_EQ(scene.couplings[0].joint_2, 0);
+  EXPECT_EQ(coupling_error(scene.couplings[0], scene.model, scene.q0), 0.0);
+  EXPECT_EQ(scene.q0[scene.model.idx_qs[scene.couplings[0].joint_1]], 0.5);
+}
+
+TEST(Urdf, AMimicOfNoJointIsWarnedAbout) {
+  const test::TempFolder folder;
+  const std::string tool = link("trunk", "") + link("tool", "") +
+                           joint("wrist", "revolute", "trunk", "tool", kLimit + "<mimic joint='gone'/>");
+  const Scene scene = load(folder.write("leg.urdf", leg(tool)));
+  EXPECT_TRUE(scene.couplings.empty());
+  EXPECT_EQ(scene.warnings, std::vector<std::string>{"urdf: joint 'wrist' mimics 'gone', which is not there: it moves "
+                                                     "on its own"});
 }
 
 TEST(Urdf, NeutralIsPutDownOnTheFloor) {
@@ -147,6 +208,12 @@ TEST(UrdfErrors, NameFileElementAndValue) {
        "\"tool\""},
       {leg(link("trunk", "") + link("other", "")), "2 trees"},
       {leg(link("trunk", "", "heavy")), "'heavy'"},
+      {leg(link("trunk", "") + link("tool", "") +
+           joint("wrist", "revolute", "trunk", "tool", kLimit + "<mimic joint='wrist'/>")),
+       "circle"},
+      {leg(link("trunk", "") + link("tool", "") +
+           joint("wrist", "revolute", "trunk", "tool", kLimit + "<mimic joint='hip' multiplier='inf'/>")),
+       "multiplier=\"inf\""},
       {"<robot name='empty'/>", "0 trees"},
       {"<robot name='r'><link name='a'></robot>", "malformed"},
   };
