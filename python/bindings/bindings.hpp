@@ -2,10 +2,15 @@
 
 #include <nanobind/nanobind.h>
 
+namespace taut {
+struct Scene;
+}
+
 namespace nb = nanobind;
 using namespace nb::literals;
 
 // One function a concept: names, shapes and docstrings; no logic.
 void bind_problem(nb::module_& m);
 void bind_scene(nb::module_& m);
+void bind_loops(nb::module_& m, nb::class_<taut::Scene>& scene);
 void bind_simulator(nb::module_& m);

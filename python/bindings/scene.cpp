@@ -13,6 +13,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "placement.hpp"
 #include "taut/collision/shape.hpp"
 #include "taut/io/load.hpp"
 #include "taut/simulation/scene.hpp"
@@ -25,6 +26,7 @@ using Eigen::Vector4d;
 using Eigen::VectorXd;
 using taut::Scene;
 using taut::python::ArrayLike;
+using taut::python::placement;
 
 // Coal's shapes are copied: the scene must not depend on Python objects when it is used without the GIL.
 std::shared_ptr<coal::CollisionGeometry> take_shape(nb::handle object, const std::string& name) {
@@ -33,17 +35,6 @@ std::shared_ptr<coal::CollisionGeometry> take_shape(nb::handle object, const std
   copy->computeLocalAABB();
   taut::make_shape(*copy, name.c_str());  // throws on degenerate shapes
   return copy;
-}
-
-pinocchio::SE3 placement(const ArrayLike& position_like, const ArrayLike& quaternion_like) {
-  const Vector3d position = position_like.vector("position", 3);
-  const Vector4d quaternion = quaternion_like.vector("quaternion (x, y, z, w)", 4);
-  if (!position.allFinite()) throw std::invalid_argument("position is not finite");
-  if (!(std::abs(quaternion.norm() - 1.0) <= 1e-6)) {
-    throw std::invalid_argument("quaternion (x, y, z, w) has norm " + std::to_string(quaternion.norm()) +
-                                ", it must be 1");
-  }
-  return {Eigen::Quaterniond(quaternion).normalized().toRotationMatrix(), position};
 }
 
 taut::FrictionRule rule_of(const std::string& name) {
@@ -84,12 +75,32 @@ std::size_t shape_index(const Scene& scene, const std::string& name) {
   return scene.geometry.getGeometryId(name);
 }
 
-taut::Surface surface_of(double friction) { return {.friction = checked_friction(friction)}; }
+double checked_restitution(double e) {
+  if (!(e >= 0.0 && e <= 1.0)) {
+    throw std::invalid_argument("restitution is " + std::to_string(e) + ", it must be between 0 and 1");
+  }
+  return e;
+}
+
+double checked_compliance(double compliance) {
+  if (!(compliance >= 0.0) || !std::isfinite(compliance)) {
+    throw std::invalid_argument("compliance is " + std::to_string(compliance) + ", it must be non-negative and finite");
+  }
+  return compliance;
+}
+
+taut::Surface surface_of(double friction, double restitution = 0.0, double compliance = 0.0) {
+  return {.friction = checked_friction(friction),
+          .restitution = checked_restitution(restitution),
+          .compliance = checked_compliance(compliance)};
+}
 
 std::size_t add_body(Scene& scene, const std::string& name, nb::handle shape, double mass, const ArrayLike& position,
-                     const ArrayLike& quaternion, double friction, const std::optional<ArrayLike>& inertia) {
-  auto geometry = take_shape(shape, name);
-  const taut::Surface surface = surface_of(friction);
+                     const ArrayLike& quaternion, double friction, const std::optional<ArrayLike>& inertia,
+                     double restitution, double compliance) {
+  std::shared_ptr<coal::CollisionGeometry> geometry;
+  if (!shape.is_none()) geometry = take_shape(shape, name);
+  const taut::Surface surface = surface_of(friction, restitution, compliance);
   const pinocchio::SE3 where = placement(position, quaternion);
   Matrix3d moment;
   Vector3d com = Vector3d::Zero();
@@ -105,6 +116,7 @@ std::size_t add_body(Scene& scene, const std::string& name, nb::handle shape, do
     }
     moment = given;
   } else {
+    if (!geometry) throw std::invalid_argument("body '" + name + "': without a shape it needs an inertia");
     const double volume = geometry->computeVolume();
     if (!(volume > 0.0)) {
       throw std::invalid_argument("body '" + name + "': its shape has no volume; give the inertia");
@@ -113,7 +125,7 @@ std::size_t add_body(Scene& scene, const std::string& name, nb::handle shape, do
     moment = geometry->computeMomentofInertiaRelatedToCOM() * (mass / volume);
   }
   const auto joint = taut::add_free_body(scene, name, pinocchio::Inertia(mass, com, moment), where);
-  taut::add_shape(scene, joint, name, std::move(geometry), pinocchio::SE3::Identity(), surface);
+  if (geometry) taut::add_shape(scene, joint, name, std::move(geometry), pinocchio::SE3::Identity(), surface);
   return joint;
 }
 
@@ -127,16 +139,17 @@ void bind_scene(nb::module_& m) {
       .def_ro("name", &taut::Actuator::name)
       .def_prop_ro("kind",
                    [](const taut::Actuator& a) { return a.kind == taut::Actuator::Kind::motor ? "motor" : "position"; })
-      .def_ro("dof", &taut::Actuator::dof, "Index into v.")
+      .def_ro("dof", &taut::Actuator::dof, "Index into v, or the direction of a loop.")
+      .def_ro("loop", &taut::Actuator::loop, "Index into scene.loops, or -1.")
       .def_rw("gear", &taut::Actuator::gear)
       .def_rw("kp", &taut::Actuator::kp)
       .def_rw("kv", &taut::Actuator::kv)
       .def_rw("control_range", &taut::Actuator::control_range)
       .def_rw("force_range", &taut::Actuator::force_range);
 
-  nb::class_<Scene>(m, "Scene", nb::is_weak_referenceable(),
-                    "A world: robots, free bodies, fixed shapes. Shared by any number of simulators.")
-      .def(nb::init<>(), "An empty world with gravity.")
+  nb::class_<Scene> scene_class(m, "Scene", nb::is_weak_referenceable(),
+                                "A world: robots, free bodies, fixed shapes. Shared by any number of simulators.");
+  scene_class.def(nb::init<>(), "An empty world with gravity.")
       .def("__copy__", [](const Scene& s) { return std::make_shared<Scene>(s); })
       .def(
           "copy", [](const Scene& s) { return std::make_shared<Scene>(s); }, "A scene of its own, equal to this one.")
@@ -185,6 +198,33 @@ void bind_scene(nb::module_& m) {
           },
           "shape"_a, "mu"_a, "Set the friction of a shape; felt at the next step.")
       .def(
+          "restitution",
+          [](const Scene& s, const std::string& shape) { return s.surfaces[shape_index(s, shape)].restitution; },
+          "shape"_a, "Newton's coefficient of a shape.")
+      .def(
+          "set_restitution",
+          [](Scene& s, const std::string& shape, double e) {
+            s.surfaces[shape_index(s, shape)].restitution = checked_restitution(e);
+          },
+          "shape"_a, "e"_a, "Newton's coefficient of a shape, 0 to 1; of two shapes the larger counts.")
+      .def(
+          "set_pair_restitution",
+          [](Scene& s, const std::string& a, const std::string& b, double e) {
+            shape_index(s, a), shape_index(s, b);
+            s.pair_restitution[std::minmax(a, b)] = checked_restitution(e);
+          },
+          "shape_1"_a, "shape_2"_a, "e"_a, "Newton's coefficient of one pair; felt by simulators made afterwards.")
+      .def(
+          "compliance",
+          [](const Scene& s, const std::string& shape) { return s.surfaces[shape_index(s, shape)].compliance; },
+          "shape"_a, "Compliance of a shape's surface, m/N.")
+      .def(
+          "set_compliance",
+          [](Scene& s, const std::string& shape, double compliance) {
+            s.surfaces[shape_index(s, shape)].compliance = checked_compliance(compliance);
+          },
+          "shape"_a, "compliance"_a, "m/N along the normal; those of two shapes add up.")
+      .def(
           "set_pair_friction",
           [](Scene& s, const std::string& a, const std::string& b, double mu) {
             shape_index(s, a), shape_index(s, b);
@@ -198,24 +238,28 @@ void bind_scene(nb::module_& m) {
             return s.friction(shape_index(s, a), shape_index(s, b));
           },
           "shape_1"_a, "shape_2"_a, "Friction of the contact of two shapes.")
-      .def("add_body", &add_body, "name"_a, "shape"_a, "mass"_a = 1.0, "position"_a = origin, "quaternion"_a = upright,
-           "friction"_a = taut::Surface{}.friction, "inertia"_a = nb::none(),
-           "A free rigid body with one Coal shape. The inertia is the shape's, homogeneous, unless given (3, 3) about "
-           "its origin. Returns the joint index.")
+      .def("add_body", &add_body, "name"_a, "shape"_a.none(), "mass"_a = 1.0, "position"_a = origin,
+           "quaternion"_a = upright, "friction"_a = taut::Surface{}.friction, "inertia"_a = nb::none(),
+           "restitution"_a = 0.0, "compliance"_a = 0.0,
+           "A free rigid body with one Coal shape, or with none (it then touches nothing and needs an inertia). The "
+           "inertia is the shape's, homogeneous, unless given (3, 3) about its origin. Returns the joint index.")
       .def(
           "add_shape",
           [](Scene& s, const std::string& name, nb::handle shape, std::size_t joint, const ArrayLike& position,
-             const ArrayLike& quaternion, double friction) {
+             const ArrayLike& quaternion, double friction, double restitution, double compliance) {
             return taut::add_shape(s, joint, name, take_shape(shape, name), placement(position, quaternion),
-                                   surface_of(friction));
+                                   surface_of(friction, restitution, compliance));
           },
           "name"_a, "shape"_a, "joint"_a = 0, "position"_a = origin, "quaternion"_a = upright,
-          "friction"_a = taut::Surface{}.friction,
+          "friction"_a = taut::Surface{}.friction, "restitution"_a = 0.0, "compliance"_a = 0.0,
           "A Coal shape on a joint; joint 0 is the world. Returns its index in `geometry`.")
       .def(
           "add_floor",
-          [](Scene& s, double height, double friction) { return taut::add_floor(s, height, surface_of(friction)); },
-          "height"_a = 0.0, "friction"_a = taut::Surface{}.friction, "A horizontal half-space.")
+          [](Scene& s, double height, double friction, double restitution, double compliance) {
+            return taut::add_floor(s, height, surface_of(friction, restitution, compliance));
+          },
+          "height"_a = 0.0, "friction"_a = taut::Surface{}.friction, "restitution"_a = 0.0, "compliance"_a = 0.0,
+          "A horizontal half-space.")
       .def(
           "add_robot",
           [](Scene& s, const Scene& robot, const std::string& prefix, const ArrayLike& position,
@@ -237,6 +281,7 @@ void bind_scene(nb::module_& m) {
                std::to_string(s.geometry.ngeoms) + " shapes, " + std::to_string(s.geometry.collisionPairs.size()) +
                " pairs)";
       });
+  bind_loops(m, scene_class);
 
   m.def(
       "_scene_of",

@@ -12,6 +12,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "taut/problem/owned_problem.hpp"
+#include "taut/simulation/energy.hpp"
 #include "taut/simulation/simulator.hpp"
 
 namespace {
@@ -70,7 +71,7 @@ StepResult step(Simulator& simulator, const ArrayLike& q_like, const ArrayLike& 
 }
 
 Trajectory rollout(Simulator& simulator, const ArrayLike& q_like, const ArrayLike& v_like,
-                   const OptionalArray& taus_like, std::optional<int> steps) {
+                   const OptionalArray& taus_like, std::optional<int> steps, const OptionalArray& control_like) {
   const auto& model = simulator.scene().model;
   const VectorXd q = q_like.vector("q", model.nq), v = v_like.vector("v", model.nv);
   std::optional<MatrixXd> taus;
@@ -86,6 +87,20 @@ Trajectory rollout(Simulator& simulator, const ArrayLike& q_like, const ArrayLik
                                 std::to_string(*steps));
   }
   if (taus && !taus->allFinite()) throw std::invalid_argument("rollout: taus is not finite");
+  const auto actuators = static_cast<Eigen::Index>(simulator.scene().actuators.size());
+  MatrixXd controls(actuators, 0);
+  if (control_like && control_like->dimensions() == 1) {
+    controls = control_like->vector("control", actuators);
+  } else if (control_like) {
+    controls = control_like->matrix("control").transpose();
+    const Eigen::Index expected = taus ? taus->rows() : *steps;
+    if (controls.rows() != actuators || controls.cols() != expected) {
+      throw std::invalid_argument("rollout: control has shape (" + std::to_string(controls.cols()) + ", " +
+                                  std::to_string(controls.rows()) + "), expected (" + std::to_string(expected) + ", " +
+                                  std::to_string(actuators) + ") or (" + std::to_string(actuators) + ",)");
+    }
+  }
+  if (!controls.allFinite()) throw std::invalid_argument("rollout: control is not finite");
   const int count = taus ? static_cast<int>(taus->rows()) : *steps;
   nb::gil_scoped_release release;
   Trajectory path;
@@ -96,12 +111,13 @@ Trajectory rollout(Simulator& simulator, const ArrayLike& q_like, const ArrayLik
   path.reports.reserve(static_cast<std::size_t>(count));
   path.contacts.reserve(static_cast<std::size_t>(count));
   const MatrixXd torques = taus ? MatrixXd(taus->transpose()) : MatrixXd(model.nv, 0);
-  simulator.rollout(q, v, torques, count, [&](int k, const taut::Record& record) {
+  const auto note = [&](int k, const taut::Record& record) {
     path.q.row(k + 1) = record.q_next;
     path.v.row(k + 1) = record.v_next;
     path.reports.push_back(record.report);
     path.contacts.push_back(static_cast<int>(record.contacts.size()));
-  });
+  };
+  simulator.rollout(q, v, torques, count, note, controls);
   return path;
 }
 
@@ -137,6 +153,12 @@ void hold(Simulator& simulator, const ArrayLike& q_like, const ArrayLike& kp, co
   }
 }
 
+taut::Integrator integrator_of(const std::string& name) {
+  if (name == "euler") return taut::Integrator::euler;
+  if (name == "moreau") return taut::Integrator::moreau;
+  throw std::invalid_argument("integrator '" + name + "' is not euler or moreau");
+}
+
 // An option of the solver: none is its own default, which the library writes as zero.
 double given(std::optional<double> value, const char* what) {
   if (value && !(*value > 0.0)) {
@@ -157,6 +179,8 @@ void bind_simulator(nb::module_& m) {
       .def_ro("joint_2", &taut::Contact::joint_2)
       .def_ro("gap", &taut::Contact::gap, "Signed distance, m; negative in penetration.")
       .def_ro("mu", &taut::Contact::mu)
+      .def_ro("restitution", &taut::Contact::restitution)
+      .def_ro("compliance", &taut::Contact::compliance, "m/N, of the two surfaces together.")
       .def_ro("point", &taut::Contact::point, "World coordinates, half-way between the surfaces.")
       .def_ro("frame", &taut::Contact::frame, "(t1, t2, n) in columns, world.")
       .def_prop_ro("normal", [](const taut::Contact& c) { return Eigen::Vector3d(c.frame.col(2)); })
@@ -185,53 +209,97 @@ void bind_simulator(nb::module_& m) {
       .def_ro("q", &taut::State::q)
       .def_ro("v", &taut::State::v);
 
+  const taut::Softening softening;
+  nb::class_<taut::Softening>(m, "Softening", "MuJoCo's soft constraint: solref and solimp. To compare with.")
+      .def(
+          "__init__",
+          [](taut::Softening* self, double d_0, double d_width, double width, double midpoint, double power,
+             double time_constant, double damping_ratio) {
+            const taut::Softening given{d_0, d_width, width, midpoint, power, time_constant, damping_ratio};
+            taut::validate(given);
+            new (self) taut::Softening(given);
+          },
+          "d_0"_a = softening.d_0, "d_width"_a = softening.d_width, "width"_a = softening.width,
+          "midpoint"_a = softening.midpoint, "power"_a = softening.power, "time_constant"_a = softening.time_constant,
+          "damping_ratio"_a = softening.damping_ratio)
+      .def("impedance", &taut::Softening::impedance, "error"_a, "d(r) in (0, 1).")
+      .def_ro("d_0", &taut::Softening::d_0)
+      .def_ro("d_width", &taut::Softening::d_width)
+      .def_ro("width", &taut::Softening::width)
+      .def_ro("midpoint", &taut::Softening::midpoint)
+      .def_ro("power", &taut::Softening::power)
+      .def_ro("time_constant", &taut::Softening::time_constant)
+      .def_ro("damping_ratio", &taut::Softening::damping_ratio);
+
   const taut::SimulatorOptions defaults;
   const taut::Stabilization stabilization;
   nb::class_<Simulator>(m, "Simulator", "Steps a scene, solving the unrelaxed contact problem each time.")
       .def(
           "__init__",
           [](Simulator* self, std::shared_ptr<taut::Scene> scene, double dt, const std::string& solver,
-             double tolerance, std::optional<int> max_iterations, double margin, double limit_margin, double correction,
-             double correction_speed, double compliance, std::optional<double> relaxation, int sides,
-             std::optional<double> alpha, std::optional<double> rho, bool warm_start, bool joint_limits,
-             bool joint_friction, bool profile) {
+             double tolerance, std::optional<int> max_iterations, const std::string& integrator, double margin,
+             double limit_margin, double correction, double limit_correction, double loop_correction,
+             double correction_speed, double penetration, double compliance, double tangential_compliance,
+             double restitution_threshold, std::optional<taut::Softening> soft_contacts,
+             std::optional<taut::Softening> soft_limits, std::optional<taut::Softening> soft_loops,
+             std::optional<double> relaxation, int sides, std::optional<double> alpha, std::optional<double> rho,
+             bool warm_start, bool joint_limits, bool joint_friction, bool profile) {
             if (max_iterations && *max_iterations <= 0) {
               throw std::invalid_argument("max_iterations is " + std::to_string(*max_iterations) +
                                           ", it must be positive");
             }
-            new (self)
-                Simulator(std::move(scene), {.dt = dt,
-                                             .solver = solver,
-                                             .solving = {.tolerance = tolerance,
-                                                         .max_iterations = max_iterations.value_or(0),
-                                                         .relaxation = given(relaxation, "relaxation"),
-                                                         .sides = sides,
-                                                         .alpha = given(alpha, "alpha"),
-                                                         .rho = given(rho, "rho")},
-                                             .stabilization = {margin, limit_margin, correction, correction_speed},
-                                             .compliance = compliance,
-                                             .warm_start = warm_start,
-                                             .joint_limits = joint_limits,
-                                             .joint_friction = joint_friction,
-                                             .profile = profile});
+            new (self) Simulator(std::move(scene), {.dt = dt,
+                                                    .integrator = integrator_of(integrator),
+                                                    .solver = solver,
+                                                    .solving = {.tolerance = tolerance,
+                                                                .max_iterations = max_iterations.value_or(0),
+                                                                .relaxation = given(relaxation, "relaxation"),
+                                                                .sides = sides,
+                                                                .alpha = given(alpha, "alpha"),
+                                                                .rho = given(rho, "rho")},
+                                                    .stabilization = {.margin = margin,
+                                                                      .limit_margin = limit_margin,
+                                                                      .correction = correction,
+                                                                      .limit_correction = limit_correction,
+                                                                      .loop_correction = loop_correction,
+                                                                      .correction_speed = correction_speed,
+                                                                      .penetration = penetration},
+                                                    .compliance = {compliance, tangential_compliance},
+                                                    .restitution_threshold = restitution_threshold,
+                                                    .soft_contacts = soft_contacts,
+                                                    .soft_limits = soft_limits,
+                                                    .soft_loops = soft_loops,
+                                                    .warm_start = warm_start,
+                                                    .joint_limits = joint_limits,
+                                                    .joint_friction = joint_friction,
+                                                    .profile = profile});
           },
           "scene"_a, "dt"_a = defaults.dt, "solver"_a = defaults.solver, "tolerance"_a = defaults.solving.tolerance,
-          "max_iterations"_a = nb::none(), nb::kw_only(), "margin"_a = stabilization.margin,
+          "max_iterations"_a = nb::none(), nb::kw_only(), "integrator"_a = "euler", "margin"_a = stabilization.margin,
           "limit_margin"_a = stabilization.limit_margin, "correction"_a = stabilization.correction,
-          "correction_speed"_a = stabilization.correction_speed, "compliance"_a = defaults.compliance,
-          "relaxation"_a = nb::none(), "sides"_a = defaults.solving.sides, "alpha"_a = nb::none(), "rho"_a = nb::none(),
+          "limit_correction"_a = stabilization.limit_correction, "loop_correction"_a = stabilization.loop_correction,
+          "correction_speed"_a = stabilization.correction_speed, "penetration"_a = stabilization.penetration,
+          "compliance"_a = defaults.compliance.normal, "tangential_compliance"_a = defaults.compliance.tangential,
+          "restitution_threshold"_a = defaults.restitution_threshold, "soft_contacts"_a = nb::none(),
+          "soft_limits"_a = nb::none(), "soft_loops"_a = nb::none(), "relaxation"_a = nb::none(),
+          "sides"_a = defaults.solving.sides, "alpha"_a = nb::none(), "rho"_a = nb::none(),
           "warm_start"_a = defaults.warm_start, "joint_limits"_a = defaults.joint_limits,
           "joint_friction"_a = defaults.joint_friction, "profile"_a = defaults.profile,
-          "dt in s, tolerance in m/s on the judge. margin: closer than this (m) a pair is a contact. correction: share "
-          "of a penetration corrected in a step, at most at correction_speed (m/s). compliance (m/N) makes contacts "
-          "give way: at rest a force f sinks by f compliance / correction. relaxation, sides, alpha and rho go to the "
-          "solver, as in `solve`. profile fills `seconds`.")
+          "dt in s, tolerance in m/s on the judge. integrator: 'euler' (semi-implicit) or 'moreau' (midpoint). margin: "
+          "closer than this (m) a pair is a contact. correction, limit_correction, loop_correction: share of a "
+          "penetration, of a violated limit, of an open loop corrected in a step, at most at correction_speed (m/s); "
+          "penetration (m) is let alone. compliance (m/N) makes contacts give way: at rest a force f sinks by f "
+          "compliance; tangential_compliance makes sticking ones creep. Impacts slower than restitution_threshold do "
+          "not bounce. soft_contacts, soft_limits, soft_loops: a Softening, instead of rigid constraints. relaxation, "
+          "sides, alpha and rho go to the solver, as in `solve`. profile fills `seconds`.")
       .def("step", &step, "q"_a, "v"_a, "tau"_a = nb::none(), "fext"_a = nb::none(), "control"_a = nb::none(),
            "One step. tau (nv,), fext (njoints, 6): (force, moment) in the joints' frames, control: one value per "
            "actuator of the scene.")
-      .def("rollout", &rollout, "q"_a, "v"_a, "taus"_a = nb::none(), "steps"_a = nb::none(),
-           "Many steps in one call, without the GIL. taus (steps, nv), or the number of steps for zero torque. If a "
-           "step is not finite the rest of the arrays is NaN.")
+      .def(
+          "rollout", &rollout, "q"_a, "v"_a, "taus"_a = nb::none(), "steps"_a = nb::none(), "control"_a = nb::none(),
+          "Many steps in one call, without the GIL. taus (steps, nv), or the number of steps for zero torque; control: "
+          "one value per actuator, in all steps, or a row of them for each. If a step is not finite the rest of the "
+          "arrays is NaN.")
       .def("hold", &hold, "q"_a, "kp"_a, "kd"_a, "torque_limit"_a = nb::none(),
            "Hold revolute and prismatic joints at q by implicit PD: stable for any gains. Gains are numbers or (nv,).")
       .def(
@@ -246,6 +314,27 @@ void bind_simulator(nb::module_& m) {
           "impulse", [](const Simulator& s) { return VectorXd(s.record().impulse.head(s.record().rows.rows())); },
           "All impulses of the last step, in the order of problem().")
       .def_prop_ro(
+          "loop_impulses",
+          [](const Simulator& s) {
+            nb::dict found;
+            Eigen::Index row = s.record().loop_start;
+            const bool stepped = s.record().rows.rows() > 0;
+            for (const taut::Loop& loop : s.scene().loops) {
+              const int size = taut::rows_of(loop.kind).size();
+              found[loop.name.c_str()] =
+                  stepped ? VectorXd(s.record().impulse.segment(row, size)) : VectorXd(VectorXd::Zero(size));
+              row += size;
+            }
+            return found;
+          },
+          "By name: impulses of the loops in the last step, N s and N m s, in the order of loop_errors.")
+      .def_prop_ro(
+          "restitution_scale", [](const Simulator& s) { return s.record().restitution_scale; },
+          "Below 1 where the last step lowered every coefficient of restitution so that no energy was gained.")
+      .def_prop_ro(
+          "integrator",
+          [](const Simulator& s) { return s.options().integrator == taut::Integrator::moreau ? "moreau" : "euler"; })
+      .def_prop_ro(
           "v_free", [](const Simulator& s) { return s.record().v_free; },
           "Velocity of the last step without constraint impulses.")
       .def_prop_ro(
@@ -255,4 +344,17 @@ void bind_simulator(nb::module_& m) {
       .def_prop_ro("dt", [](const Simulator& s) { return s.options().dt; })
       .def_prop_ro("tolerance", [](const Simulator& s) { return s.options().solving.tolerance; })
       .def_prop_ro("solver", [](const Simulator& s) { return s.options().solver; });
+
+  m.def(
+      "mechanical_energies",
+      [](const taut::Scene& scene, const taut::python::ArrayLike& q_like, const taut::python::ArrayLike& v_like) {
+        const Eigen::MatrixXd q = q_like.matrix("q").transpose(), v = v_like.matrix("v").transpose();
+        taut::Kinematics kinematics(scene.model);
+        VectorXd energies(q.cols());
+        for (Eigen::Index k = 0; k < q.cols(); ++k) {
+          energies[k] = taut::mechanical_energy(scene, q.col(k), v.col(k), kinematics);
+        }
+        return energies;
+      },
+      "scene"_a, "q"_a, "v"_a, "Of the states in the rows of q (n, nq) and v (n, nv), J: (n,).");
 }

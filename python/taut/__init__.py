@@ -7,14 +7,17 @@
 'converged'
 """
 
-from . import fclib, scenes
+from . import fclib, mechanisms, scenes
 from ._taut import (
     Actuator,
     Contact,
+    Coupling,
+    Loop,
     Report,
     Residuals,
     Scene,
     Simulator,
+    Softening,
     Solution,
     State,
     Step,
@@ -25,6 +28,7 @@ from ._taut import (
     solvers,
     time_solve,
 )
+from .energy import mechanical_energy
 from .loading import TautWarning, load
 from .problem import Problem
 
@@ -33,11 +37,14 @@ __version__ = "0.1.0"
 __all__ = [
     "Actuator",
     "Contact",
+    "Coupling",
+    "Loop",
     "Problem",
     "Report",
     "Residuals",
     "Scene",
     "Simulator",
+    "Softening",
     "Solution",
     "State",
     "Step",
@@ -45,6 +52,8 @@ __all__ = [
     "Trajectory",
     "fclib",
     "load",
+    "mechanical_energy",
+    "mechanisms",
     "residuals",
     "scenes",
     "solve",

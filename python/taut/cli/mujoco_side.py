@@ -69,6 +69,16 @@ class MujocoRun:
         mujoco.mj_forward(self.model, self.data)  # contacts of the state itself: a step leaves those of the one before
         return float(self.data.contact.dist.min()) if self.data.ncon else None
 
+    def configuration(self, scene: Scene) -> np.ndarray:
+        """Where it is, as taut writes it: quaternions end with w."""
+        ours, q = scene.model, np.array(self.data.qpos)
+        for joint in range(1, ours.njoints):
+            if (ours.nqs[joint], ours.nvs[joint]) in ((7, 6), (4, 3)):
+                end = ours.idx_qs[joint] + ours.nqs[joint]
+                quaternion = q[[end - 3, end - 2, end - 1, end - 4]]
+                q[end - 4 : end] = quaternion / np.linalg.norm(quaternion)
+        return q
+
     def warnings(self) -> int:
         """How often MuJoCo found its state bad; it restarts from the initial one then."""
         return int(sum(warning.number for warning in self.data.warning))

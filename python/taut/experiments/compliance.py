@@ -47,8 +47,7 @@ def run(quick: bool, advance: Advance) -> dict[str, Any]:
 def _stand(compliance: float) -> dict[str, Any]:
     """Settled: how deep the feet are. Pushed: how fast they creep."""
     system = solo12()
-    # The whole depth enters the bias, so that what holds a foot is the spring and not the drift correction as well.
-    sim = system.held(SOLVER, dt=DT, compliance=compliance, correction=1.0)
+    sim = system.held(SOLVER, dt=DT, compliance=compliance, tangential_compliance=compliance)
     depth, normal, creep, tangential = [], [], [], []
     for k, step in enumerate(system.run(sim, PUSH_UNTIL)):
         t = k * DT
@@ -80,7 +79,7 @@ def _tangential_speed(sim: Simulator, contact: int) -> float:
 def _internal_force(solver: str, compliance: float) -> float:
     """Largest sideways force of a corner of a cube pulled along x by half of what would make it slide, N."""
     world = dragged_cube.scene()
-    sim = simulator(world, solver, dt=DT, compliance=compliance)
+    sim = simulator(world, solver, dt=DT, compliance=compliance, tangential_compliance=compliance)
     pull = np.array([0.5 * dragged_cube.MU * dragged_cube.MASS * dragged_cube.GRAVITY, 0, 0, 0, 0, 0])
     q, v = np.array(world.q0), np.zeros(6)
     for _ in range(50):

@@ -1,4 +1,4 @@
-"""Ready-made worlds: objects, stacks and robots.
+"""Ready-made worlds: objects, stacks, robots and mechanisms.
 
 >>> import taut
 >>> scene = taut.scenes.make("stack", n=3)
@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .._taut import Scene
-from . import objects, robots
+from . import mechanisms, objects, robots
 
-_MAKERS: dict[str, Callable[..., Scene]] = {**objects.MAKERS, **robots.MAKERS}
+_MAKERS: dict[str, Callable[..., Scene]] = {**objects.MAKERS, **robots.MAKERS, **mechanisms.MAKERS}
 
 
 def names() -> list[str]:
@@ -29,7 +29,8 @@ def describe() -> dict[str, str]:
 
 
 def make(name: str, **options) -> Scene:
-    """The scene called `name`; its options are those of the function in taut.scenes.objects or .robots."""
+    """The scene called `name`; its options are those of the function in taut.scenes.objects, .robots or
+    .mechanisms."""
     try:
         maker = _MAKERS[name]
     except KeyError:

@@ -43,6 +43,7 @@ FILES = {
     "humanoid": _File("the humanoid of gymnasium (MJCF)", "gymnasium", "humanoid.xml"),
     "h1": _File("Unitree H1, a humanoid (MJCF)", "taut", "h1.xml"),
     "go1_mjcf": _File("Unitree Go1 as MuJoCo Menagerie has it (MJCF)", "taut", "go1.xml"),
+    "cassie": _File("Cassie, a biped with four closed loops (MJCF)", "taut", "cassie.xml"),
     "atlas": _File("Atlas with 16 contact points, a humanoid", "taut", "atlas.urdf"),
 }
 
