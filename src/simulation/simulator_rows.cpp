@@ -78,7 +78,8 @@ void Simulator::constrain() {
 }
 
 // φ of every rigid loop and coupling in a configuration; zero where a row is a spring or has no position to hold.
-void Simulator::closure_errors(const Kinematics& oM, const ConstVectorRef& q, VectorRef error) const {
+template <typename Placements>
+void Simulator::closure_errors(const Placements& oM, const ConstVectorRef& q, VectorRef error) const {
   const auto& model = scene_->model;
   int row = 0;
   for (const Loop& loop : scene_->loops) {
@@ -104,8 +105,7 @@ void Simulator::close_loops() {
   work_ = when.ahead * record_.v_look;
   pinocchio::integrate(model, ConstVectorRef(record_.q_look), ConstVectorRef(work_), VectorRef(q_ahead_));
   free_joints_.advance(record_.q_look, when.ahead, q_ahead_, v_ahead_);
-  held_.update(model, record_.q_look);
-  closure_errors(held_, record_.q_look, error_);
+  closure_errors(dynamics_.placements(), record_.q_look, error_);
   held_.update(model, q_ahead_);
   closure_errors(held_, q_ahead_, ahead_);
 

@@ -120,7 +120,10 @@ def test_wrong_options_are_named(two_bodies):
 
 def test_assembly_says_which_loop_cannot_be_closed(load_text):
     """Two links of 0.2 m on hinges 0.6 m apart."""
-    link = '<body pos="{x} 0 0"><joint name="{n}" axis="0 1 0"/><geom type="capsule" size="0.01" fromto="0 0 0 {e} 0 0"/></body>'
+    link = (
+        '<body pos="{x} 0 0"><joint name="{n}" axis="0 1 0"/>'
+        '<geom type="capsule" size="0.01" fromto="0 0 0 {e} 0 0"/></body>'
+    )
     scene = load_text(
         "<mujoco><worldbody>"
         + link.format(x=0, n="left", e=0.2)
@@ -140,7 +143,7 @@ def test_assembly_says_which_loop_cannot_be_closed(load_text):
 def test_contradictory_closures_are_named(two_bodies):
     two_bodies.add_loop("weld", None, "one", point=[0, 0, 0], name="here")
     two_bodies.add_loop("weld", None, "one", position_1=[0, 0, 0.1], position_2=[0, 0, 0], name="there")
-    with pytest.raises(ValueError, match="stays open by 0.05 m"):
+    with pytest.raises(ValueError, match=r"stays open by 0\.05 m"):
         two_bodies.assemble()
 
 

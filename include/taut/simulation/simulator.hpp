@@ -81,7 +81,8 @@ class Simulator {
   bool has_restitution() const;
   void set_surfaces();
   void constrain();
-  void closure_errors(const Kinematics& oM, const ConstVectorRef& q, VectorRef error) const;
+  template <typename Placements>
+  void closure_errors(const Placements& oM, const ConstVectorRef& q, VectorRef error) const;
   void close_loops();
   void set_springs(VectorRef bias, VectorRef bend) const;
   void reconcile_rows();

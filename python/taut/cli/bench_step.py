@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ from rich.progress import Progress
 
 from .. import __version__
 from .._taut import Scene, Simulator
+from ..scenes import mechanisms
 from . import mujoco_side, sources
 from .run import DEFAULTS, Run
 from .terminal import (
@@ -28,7 +30,7 @@ from .terminal import (
     write_json,
 )
 
-FILES = ["half_cheetah", "humanoid", "go1_mjcf", "h1"]
+FILES = ["half_cheetah", "humanoid", "go1_mjcf", "h1", "cassie", "kl_quadruped"]
 DT = 1e-3
 PHASES = ("dynamics", "collision", "delassus", "solver", "integration")
 
@@ -67,12 +69,12 @@ def step(
     chunk = min(chunk, steps)
     steps -= steps % chunk
     chosen = files or FILES
-    opened = [(source, *_opened(source)) for source in chosen]
     if not mujoco_side.available():
         note(mujoco_side.MISSING)
 
     results = []
-    with progress() as bar:
+    with tempfile.TemporaryDirectory() as folder, progress() as bar:
+        opened = [(source, *_opened(source, Path(folder))) for source in chosen]
         for source, scene, path in opened:
             options = {"dt": DT, "solver": solver, "tolerance": tolerance}
             result = _compare(source, scene, path, options, steps, chunk, bar)
@@ -89,9 +91,13 @@ def step(
     write_json(json, {**about, **settings, "results": results})
 
 
-def _opened(source: str) -> tuple[Scene, Path | None]:
-    """The scene, and the file if MuJoCo may have it: of a URDF the two would make different worlds."""
+def _opened(source: str, folder: Path) -> tuple[Scene, Path | None]:
+    """The scene, and the file if MuJoCo may have it: of a URDF the two would make different worlds. A mechanism is
+    written to a file first, so that both read it."""
     path = sources.file_behind(source)
+    if path is None and source in mechanisms.MECHANISMS:
+        path = folder / f"{source}.xml"
+        path.write_text(mechanisms.mechanism(source).mjcf())
     if path is None or path.suffix != ".xml":
         note(f"{source} is not an MJCF file: taut runs it alone")
         return sources.open_scene(source, quiet=True), None
@@ -101,7 +107,7 @@ def _opened(source: str) -> tuple[Scene, Path | None]:
 def _compare(
     source: str, scene: Scene, path: Path | None, options: dict[str, Any], steps: int, chunk: int, bar: Progress
 ) -> dict[str, Any]:
-    q, v = np.array(scene.q0), np.zeros(scene.model.nv)
+    q, v = _start(scene), np.zeros(scene.model.nv)
     ours = Run(Simulator(scene, **options), q, v)
     rivals = []
     if path is not None and mujoco_side.available():
@@ -111,18 +117,24 @@ def _compare(
 
     times: list[list[float]] = [[] for _ in range(1 + len(rivals))]  # s a step, of each chunk; taut first
     contacts: list[list[int]] = [[] for _ in times]
+    open_by = [0.0 for _ in times]  # how far loops are open at worst, at the ends of chunks, m
     chunks = steps // chunk
     task = bar.add_task(f"{Path(source).stem}: side by side", total=chunks)
     for k in range(chunks):
         for i in np.roll(np.arange(len(times)), k):  # nobody is always the one after the bar's redraw
             if i == 0:
                 before = ours.seconds
-                made = len(ours.advance(chunk))
-                times[0].append((ours.seconds - before) / max(made, 1))
+                piece = ours.advance(chunk)
+                times[0].append((ours.seconds - before) / max(len(piece), 1))
                 contacts[0].append(ours.contacts[-1])
+                if scene.loops and not ours.failed:
+                    open_by[0] = max(open_by[0], scene.worst_loop_gap(ours.q)[0])
             else:
                 times[i].append(rivals[i - 1].chunk(chunk) / chunk)
                 contacts[i].append(rivals[i - 1].contacts())
+                if scene.loops:
+                    gap, _ = scene.worst_loop_gap(rivals[i - 1].configuration(scene))
+                    open_by[i] = max(open_by[i], gap)
         bar.advance(task)
         if ours.failed:
             break
@@ -133,15 +145,22 @@ def _compare(
         "worst_residual": ours.worst,
         "steps_not_certified": ours.uncertified,
         "finite": not ours.failed,
+        "open_by": open_by[0] if scene.loops else None,
     }
     mujoco = [
         _timing(times[i], contacts[i])
         | {"smallest_gap": rival.smallest_gap(), "extras": rival.extras(), "warnings": rival.warnings()}
+        | {"open_by": open_by[i] if scene.loops else None}
         for i, rival in enumerate(rivals, start=1)
     ]
     for rival in mujoco:
         rival["ratio"] = taut["median_us"] / rival["median_us"]
     return {"source": source, "nv": scene.model.nv, "taut": taut, "mujoco": mujoco}
+
+
+def _start(scene: Scene) -> np.ndarray:
+    """Where both begin: at q0, loops closed."""
+    return scene.assemble() if scene.loops else np.array(scene.q0)
 
 
 def _timing(times: list[float], contacts: list[int]) -> dict[str, Any]:
@@ -156,7 +175,7 @@ def _timing(times: list[float], contacts: list[int]) -> dict[str, Any]:
 def _phases(scene: Scene, options: dict[str, Any], steps: int, bar: Progress) -> dict[str, float]:
     """Mean µs of each phase, from a run of its own: the clock is read more often in it."""
     sim = Simulator(scene, **options, profile=True)
-    q, v = np.array(scene.q0), np.zeros(scene.model.nv)
+    q, v = _start(scene), np.zeros(scene.model.nv)
     spent = np.zeros(len(PHASES))
     made = 0
     task = bar.add_task("where the time goes", total=steps)
@@ -176,25 +195,26 @@ def _times(results: list[dict[str, Any]], tolerance: float):
     made = table(
         "Time of a step",
         *("<file", "taut\nµs", "MuJoCo\nµs", "ratio", "contacts\ntaut", "contacts\nMuJoCo"),
-        *("gap\ntaut", "gap\nMuJoCo", "residual\nm/s", "bad\nsteps"),
+        *("gap\ntaut", "gap\nMuJoCo", "open\ntaut", "open\nMuJoCo", "residual\nm/s", "bad\nsteps"),
         caption="median over chunks; ratio below 1: taut is faster; alike: MuJoCo with Euler and condim 3; "
-        "contacts on average; smallest gap at the end, negative in penetration; the judge's worst residual over all "
-        f"steps, and the steps where it exceeds {number(tolerance)}",
+        "contacts on average; smallest gap at the end, negative in penetration; how far loops are open at worst "
+        "between chunks; the judge's worst residual over all steps, and the steps where it exceeds "
+        f"{number(tolerance)}",
     )
     for result in results:
         taut = result["taut"]
         bad = taut["steps_not_certified"]
-        ours = (f"{taut['contacts_mean']:.1f}", length(taut["smallest_gap"]))
+        ours = (f"{taut['contacts_mean']:.1f}", length(taut["smallest_gap"]), length(taut["open_by"]))
         judged = (f"{taut['worst_residual']:.1e}", f"[{'red' if bad else 'green'}]{bad}[/]")
         name = escape(Path(result["source"]).stem)
         rivals = result["mujoco"] or [None]
         for row, rival in enumerate(rivals):
-            theirs = ("–", "–", "–", "–")
+            theirs = ("–", "–", "–", "–", "–")
             label = name if row == 0 else "  alike"
             if rival:
                 colour = "green" if rival["ratio"] <= 1 else "yellow" if rival["ratio"] <= 2 else "red"
                 ratio = f"[{colour}]{rival['ratio']:.2f}[/]"
-                touching = f"{rival['contacts_mean']:.1f}", length(rival["smallest_gap"])
+                touching = f"{rival['contacts_mean']:.1f}", length(rival["smallest_gap"]), length(rival["open_by"])
                 theirs = (f"{rival['median_us']:.1f}", ratio, *touching)
                 if rival["extras"]:
                     label += f" ({', '.join(rival['extras'])})"
@@ -207,6 +227,8 @@ def _times(results: list[dict[str, Any]], tolerance: float):
                 theirs[2],
                 ours[1] if first else "",
                 theirs[3],
+                ours[2] if first else "",
+                theirs[4],
                 *(judged if first else ("", "")),
             )
     return made

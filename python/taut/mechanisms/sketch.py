@@ -111,7 +111,7 @@ class Sketch:
     # --- loops
 
     def second_hinge(self, body: str, parent: str, pivot: Point, axis: Point, distance: float) -> None:
-        """The other half of a fork: a hinge on the same axis as one that is there. All five of its rows are redundant."""
+        """The other half of a fork: a hinge on the axis of one that is there. All five of its rows are redundant."""
         axis = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
         self.joint(f"{body}_fork", "hinge", parent, body, np.asarray(pivot) + distance * axis, axis)
 

@@ -1,8 +1,8 @@
 """Do loops hold? Every system of [KL, Table II] for a minute, passive and driven, and Cassie dropped on its feet.
 
 taut runs in maximal coordinates, where every joint is a closure; MuJoCo runs the same mechanism with a spanning tree as
-coordinates, so that it has fewer joints to hold, at its default solref and solimp. For Cassie both read one file, from one
-pose in which its rods are closed.
+coordinates, so that it has fewer joints to hold, at its default solref and solimp. For Cassie both read one file, from
+one pose in which its rods are closed.
 """
 
 from __future__ import annotations
@@ -141,10 +141,10 @@ def tables(results: dict[str, Any]) -> list[Any]:
         f"{results['seconds']:g} s at {1e3 * results['dt']:g} ms: how far loops are open at worst",
         *("<system", "taut\nm", "taut\nrad", "MuJoCo\nm", "at the end\ntaut, m", "at the end\nMuJoCo, m"),
         *("energy\ngained", "certified", "worst\nresidual", "taut\nµs", "MuJoCo\nµs"),
-        caption="taut: maximal coordinates, every joint a closure (Cassie: its file's tree and rods); MuJoCo: a tree, and "
-        "closures where loops are, default solref; at the end: worst of the last tenth; energy gained: most above the "
-        "start, in parts of it, passive runs; certified: share of steps that the judge finds below 1e-6 m/s; MuJoCo "
-        "is looked at two thousand times in a run",
+        caption="taut: maximal coordinates, every joint a closure (Cassie: its file's tree and rods); MuJoCo: a tree, "
+        "and closures where loops are, default solref; at the end: worst of the last tenth; energy gained: most above "
+        "the start, in parts of it, passive runs; certified: share of steps that the judge finds below 1e-6 m/s; "
+        "MuJoCo is looked at two thousand times in a run",
     )
     for row in results["rows"]:
         ours, theirs = row["taut"], row.get("mujoco")

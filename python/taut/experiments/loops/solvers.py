@@ -1,7 +1,8 @@
 """Every solver on the samples of [KL, Sec. VII]: r_pen, r_dual, r_ncp, r_nat, iterations and time, by category.
 
 Each solver takes the sample's step itself, from zero impulses: r_pen is what its impulses leave of the constraints at
-the end of that step, the other residuals are the judge's. Performance profiles count an answer that the judge certifies.
+the end of that step, the other residuals are the judge's. Performance profiles count an answer that the judge
+certifies.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ...cli.terminal import number, table
 from ...scenes.mechanisms import MECHANISMS, mechanism
 from .. import profiles
 from ..clock import BUDGET, REPEATS, TOLERANCE, duration, exponent
-from ..experiment import MODELS, Advance, available, figure, look, model_of
+from ..experiment import MODELS, Advance, available, figure, legend, look, model_of
 from .samples import CATEGORIES, DT, Sample, collect
 
 NAME = "solvers"
@@ -183,6 +184,4 @@ def plot(results: dict[str, Any], path: Path) -> None:
             ax.set_ylabel("certified within τ")
         for ax in axes[max(0, len(groups) - columns) : len(groups)]:
             ax.set_xlabel("factor τ of the fastest")
-        from ..experiment import legend
-
         legend(made, *axes[: len(groups)])

@@ -16,8 +16,8 @@ WHAT = "The systems: bodies, joints, degrees of freedom, constraints, rank and m
 PAPER = "[KL] Table II"
 
 COLUMNS = ("bodies", "joints", "dofs", "actuated", "constraints", "mass_ratio")
-# As the paper has them. It calls the base's weld a joint in some rows and not in others, and counts the free base of BDX
-# in none: constraints and bodies leave 20 degrees of freedom there.
+# As the paper has them. It calls the base's weld a joint in some rows and not in others, counts the free base of BDX in
+# none (constraints and bodies leave 20 degrees of freedom there), and of the figures the freedoms of all joints.
 PUBLISHED = {
     "box_on_plane": (1, 0, 6, 0, 0, 1.00),
     "boxes_fixed": (2, 1, 6, 0, 6, 1000.00),
@@ -66,8 +66,9 @@ def tables(results: dict[str, Any]) -> list[Any]:
     made = table(
         "The systems, and the paper's number where it is another one",
         *("<system", "bodies", "joints", "dofs", "actuated", "constraints", "rank", "density", "mass ratio", "tree"),
-        caption="dofs: 6 bodies − rank of the constraints, in the drawn pose; density: constraints over 6 bodies; tree: "
-        "degrees of freedom in reduced coordinates, before loops are closed; † stand-in for a system that is not public",
+        caption="dofs: 6 bodies − rank of the constraints, in the drawn pose; density: constraints over 6 bodies; "
+        "tree: degrees of freedom in reduced coordinates, before loops are closed; † stand-in for a system that is not "
+        "public",
     )
     for row in results["rows"]:
         theirs = row["published"]
