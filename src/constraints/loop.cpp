@@ -53,6 +53,7 @@ constexpr double kRounding = 1e-14;
 template <typename Wrenches>
 void add_arms(const Loop& loop, const Wrenches& W, const Dynamics& dynamics, Rows& rows) {
   const auto& columns = dynamics.columns();
+  const LoopVector sizes = W.rowwise().norm();
   const int shared =
       loop.joint_1 != 0 && loop.joint_2 != 0 ? dynamics.forest().shared_with(loop.joint_1)(loop.joint_2) : 0;
   for (const auto& [joint, sign] : {std::pair(loop.joint_2, 1.0), std::pair(loop.joint_1, -1.0)}) {
@@ -63,11 +64,11 @@ void add_arms(const Loop& loop, const Wrenches& W, const Dynamics& dynamics, Row
     // What a joint of the tree cannot do, such as moving a planar linkage out of its plane, comes out as rounding. As
     // exact zeros such rows are seen to be redundant; as rounding they would ask for any impulse whatsoever.
     for (std::size_t k = static_cast<std::size_t>(shared); k < dofs.size(); ++k) {
-      const auto column = columns.col(dofs[k]);
-      const double size = column.norm();
+      const Eigen::Matrix<double, 6, 1> column = sign * columns.col(dofs[k]);
+      const LoopVector rates = W * column;
+      const double least = kRounding * column.norm();
       for (Eigen::Index r = 0; r < W.rows(); ++r) {
-        const double rate = sign * W.row(r).dot(column);
-        J(r, static_cast<Eigen::Index>(k)) = std::abs(rate) > kRounding * size * W.row(r).norm() ? rate : 0.0;
+        J(r, static_cast<Eigen::Index>(k)) = std::abs(rates[r]) > least * sizes[r] ? rates[r] : 0.0;
       }
     }
   }

@@ -57,7 +57,15 @@ def test_the_suite_is_the_papers(conduct):
         assert row["bodies"] == theirs["bodies"]
         assert row["rank"] <= row["constraints"]
         # Of figures full of loops the paper counts joint freedoms; where there is none, or one, it is what is left.
-        if row["system"] in ("boxes_fixed", "nunchuk", "fourbar_fixed", "fourbar_free", "arm7d", "kl_quadruped", "lima"):
+        if row["system"] in (
+            "boxes_fixed",
+            "nunchuk",
+            "fourbar_fixed",
+            "fourbar_free",
+            "arm7d",
+            "kl_quadruped",
+            "lima",
+        ):
             assert row["dofs"] == theirs["dofs"], row["system"]
 
 

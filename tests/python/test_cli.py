@@ -42,7 +42,9 @@ def problem_file(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("command", [[], ["demo"], ["simulate"], ["info"], ["solve"], ["bench"], ["bench", "step"]])
+@pytest.mark.parametrize(
+    "command", [[], ["demo"], ["simulate"], ["info"], ["solve"], ["bench"], ["bench", "step"], ["bench", "loops"]]
+)
 def test_every_command_explains_itself(command):
     assert "Usage: taut" in run(*command, "--help").stdout
 
@@ -168,6 +170,35 @@ class TestInfo:
         assert "'nope'" in fails("info", "nope")
         (tmp_path / "empty.xml").touch()
         assert "empty.xml" in fails("info", tmp_path / "empty.xml")
+
+
+class TestLoops:
+    def test_info_lists_loops_and_what_drives_them(self, tmp_path):
+        path = tmp_path / "walker.json"
+        printed = run("info", "walker", "--json", path).stdout
+        assert "Loops" in printed and "left_hip_pitch_fork" in printed
+        content = read(path)
+        assert len(content["loops"]) == 36
+        assert sum(loop["rows"] for loop in content["loops"]) == 180
+        assert all(actuator["joint"] in printed for actuator in content["actuators"])
+
+    def test_info_lists_couplings(self, tmp_path):
+        file, path = tmp_path / "gears.xml", tmp_path / "gears.json"
+        body = '<body><joint name="{}" axis="0 0 1"/><geom size="0.1"/></body>'
+        file.write_text(
+            f"<mujoco><worldbody>{body.format('big')}{body.format('small')}</worldbody><equality>"
+            '<joint joint1="small" joint2="big" polycoef="0 3"/></equality></mujoco>'
+        )
+        assert "Couplings" in run("info", file, "--json", path).stdout
+        (coupling,) = read(path)["couplings"]
+        assert (coupling["joint"], coupling["follows"], coupling["polynomial"][1]) == ("small", "big", 3.0)
+
+    def test_simulate_says_how_far_loops_open(self, tmp_path):
+        path = tmp_path / "run.json"
+        printed = run("simulate", "fourbar_fixed", "--seconds", 0.2, "--json", path).stdout
+        assert "loops open by" in printed
+        result = read(path)
+        assert 0.0 < result["loops_open_at_end"] <= result["loops_open_by"] < 1e-5
 
 
 class TestSolve:

@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from .._taut import Scene
 from . import sources
-from .terminal import clean_errors, console, number, require_folders, table, write_json
+from .terminal import clean_errors, console, length, number, require_folders, table, write_json
 
 
 @clean_errors
@@ -24,7 +24,7 @@ def info(
     ] = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all of it to this file.")] = None,
 ) -> None:
-    """Print joints, bodies, shapes, poses, actuators and what the file asks for in vain.
+    """Print joints, bodies, shapes, loops, poses, actuators and what the file asks for in vain.
 
     Examples:
 
@@ -43,6 +43,10 @@ def info(
     out.print(_joints(content["joints"]))
     out.print(_bodies(content["bodies"]))
     out.print(_shapes(content["shapes"], content["friction_rule"]))
+    if content["loops"]:
+        out.print(_loops(content["loops"]))
+    if content["couplings"]:
+        out.print(_couplings(content["couplings"]))
     if content["actuators"]:
         out.print(_actuators(content["actuators"]))
     for name, q in content["poses"].items():
@@ -67,6 +71,8 @@ def describe(scene: Scene) -> dict[str, Any]:
         "shapes": [_shape(scene, shape) for shape in scene.geometry.geometryObjects],
         "friction_rule": scene.friction_rule,
         "pairs": len(scene.geometry.collisionPairs),
+        "loops": _loops_of(scene),
+        "couplings": _couplings_of(scene),
         "actuators": [_actuator(scene, actuator) for actuator in scene.actuators],
         "q0": scene.q0,
         "poses": scene.poses,
@@ -128,10 +134,47 @@ def _shape(scene: Scene, shape: pinocchio.GeometryObject) -> dict[str, Any]:
 
 
 def _actuator(scene: Scene, actuator) -> dict[str, Any]:
+    """A motor on a loop has the loop's name for that of its joint."""
     model = scene.model
-    joint = next(j for j in range(1, model.njoints) if 0 <= actuator.dof - model.idx_vs[j] < model.nvs[j])
+    if actuator.loop >= 0:
+        name = scene.loops[actuator.loop].name
+    else:
+        joints = range(1, model.njoints)
+        name = model.names[next(j for j in joints if 0 <= actuator.dof - model.idx_vs[j] < model.nvs[j])]
     fields = ("name", "kind", "dof", "gear", "kp", "kv", "control_range", "force_range")
-    return {"joint": model.names[joint], **{name: getattr(actuator, name) for name in fields}}
+    return {"joint": name, **{field: getattr(actuator, field) for field in fields}}
+
+
+def _place(scene: Scene, joint: int) -> str:
+    return scene.model.names[joint] if joint else "world"
+
+
+def _loops_of(scene: Scene) -> list[dict[str, Any]]:
+    gaps, errors = scene.loop_gaps(), scene.loop_errors()
+    return [
+        {
+            "name": loop.name,
+            "kind": loop.kind,
+            "between": [_place(scene, loop.joint_1), _place(scene, loop.joint_2)],
+            "rows": len(errors[loop.name]),
+            "open_by": gaps[loop.name],
+        }
+        for loop in scene.loops
+    ]
+
+
+def _couplings_of(scene: Scene) -> list[dict[str, Any]]:
+    errors = scene.loop_errors()
+    return [
+        {
+            "name": coupling.name,
+            "joint": _place(scene, coupling.joint_1),
+            "follows": _place(scene, coupling.joint_2) if coupling.joint_2 else None,
+            "polynomial": coupling.polynomial,
+            "open_by": float(abs(errors[coupling.name][0])),
+        }
+        for coupling in scene.couplings
+    ]
 
 
 def _joints(joints: list[dict[str, Any]]):
@@ -164,8 +207,29 @@ def _shapes(shapes: list[dict[str, Any]], rule: str):
     return made
 
 
+def _loops(loops: list[dict[str, Any]]):
+    made = table("Loops", "<name", "<kind", "<between", "rows", "open at the start")
+    for loop in loops:
+        metres, radians = loop["open_by"]
+        apart = length(metres) + (f", {number(radians, 'rad')}" if radians > 1e-9 else "")
+        made.add_row(
+            escape(loop["name"]), loop["kind"], escape(" and ".join(loop["between"])), str(loop["rows"]), apart
+        )
+    return made
+
+
+def _couplings(couplings: list[dict[str, Any]]):
+    made = table("Couplings", "<name", "<joint", "<follows", "<by the powers 0, 1, … of its coordinate")
+    for coupling in couplings:
+        powers = np.trim_zeros(np.array(coupling["polynomial"]), "b")
+        made.add_row(
+            escape(coupling["name"]), escape(coupling["joint"]), escape(coupling["follows"] or "–"), _vector(powers)
+        )
+    return made
+
+
 def _actuators(actuators: list[dict[str, Any]]):
-    made = table("Actuators", "<name", "<kind", "<joint", "gear", "kp", "kv", "control", "force")
+    made = table("Actuators", "<name", "<kind", "<joint or loop", "gear", "kp", "kv", "control", "force")
     for a in actuators:
         ranges = (_range(a["control_range"]), _range(a["force_range"]))
         gains = (number(a["gear"]), _if_any([a["kp"]]), _if_any([a["kv"]]))

@@ -95,6 +95,7 @@ class _Log:
     def __init__(self, scene: Scene, keep: bool, impulses: bool) -> None:
         self.scene, self.keep, self.with_impulses = scene, keep, impulses
         self.energy: list[float] = []
+        self.open_by = 0.0  # m, of the loops at worst
         self.q: list[np.ndarray] = []
         self.v: list[np.ndarray] = []
         self.impulses: list[np.ndarray] = []
@@ -106,6 +107,8 @@ class _Log:
 
     def add_rows(self, q: np.ndarray, v: np.ndarray) -> None:
         self.energy += list(mechanical_energy(self.scene, q, v))
+        if self.scene.loops:
+            self.open_by = max(self.open_by, self.scene.worst_loop_gap(q)[0])
         if self.keep:
             self.q.append(q)
             self.v.append(v)
@@ -165,6 +168,8 @@ def _summary(source: str, run: Run, log: _Log, passive: bool) -> dict[str, Any]:
         "energy_drift": energy[-1] - energy[0],
         "energy_largest_rise": max(0.0, float(np.max(np.diff(energy)))) if passive and len(energy) > 1 else None,
         "smallest_gap": None if run.failed else run.deepest_gap(),
+        "loops_open_by": log.open_by if scene.loops else None,
+        "loops_open_at_end": scene.worst_loop_gap(run.q)[0] if scene.loops and not run.failed else None,
         "height_of": scene.model.names[root] if root else None,
         "height": float(run.q[scene.model.idx_qs[root] + 2]) if root else None,
         "speed": float(np.max(np.abs(run.v), initial=0.0)),
@@ -189,6 +194,9 @@ def _table(result: dict[str, Any]):
         ("smallest gap at the end", length(result["smallest_gap"])),
         ("energy, end − start", number(result["energy_drift"], "J")),
     ]
+    if result["loops_open_by"] is not None:
+        at_end = length(result["loops_open_at_end"])
+        rows.append(("loops open by", f"{length(result['loops_open_by'])} at most, {at_end} at the end"))
     if result["energy_largest_rise"] is not None:
         rows.append(("largest rise in a step", number(result["energy_largest_rise"], "J")))
     if result["height_of"] is not None:
