@@ -7,14 +7,16 @@ import re
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
 from .. import __version__
-from ..experiments import Experiment
 from ..experiments.experiment import pyplot
 from .terminal import console, machine, machine_line, progress, require_folders, table, write_json
+
+if TYPE_CHECKING:
+    from ..experiments.experiment import Experiment
 
 ALL = "all"
 PACKAGES = ("pin", "coal", "numpy", "mujoco", "matplotlib", "example-robot-data")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..experiments import loops as experiments
+from .. import experiments
 from .bench_contact import Json, Names, Quick, Results
 from .bench_experiments import conduct
 from .terminal import clean_errors
@@ -24,4 +24,4 @@ def loops(
         taut bench loops hold --quick
         taut bench loops all
     """
-    conduct("loops", experiments.EXPERIMENTS, names, quick, json, results, prefix="loops_")
+    conduct("loops", experiments.LOOPS, names, quick, json, results, prefix="loops_")

@@ -119,8 +119,9 @@ def _certified(results: dict[str, Any]):
     sizes = {group: of_category(results, group)["rows"] for group in groups}
     made = table(
         f"Certified at {number(results['tolerance'], 'm/s')} within {results['max_iterations']} iterations",
-        *("<solver", "<model", *(f"{group.replace('_', chr(10))}\n{len(sizes[group])}" for group in groups), "all"),
-        caption="a sample with contacts and joints may count in two categories",
+        *("<solver", *(f"{group.replace('_', chr(10))}\n{len(sizes[group])}" for group in groups)),
+        f"all\n\n{len(results['rows'])}",
+        caption="by model: NCP, CCP, RaiSim, LCP; a sample with contacts and joints may count in two categories",
     )
     for solver in _ordered(results):
         counts = [sum(row["answers"][solver]["certified"] for row in sizes[group]) for group in groups]
@@ -129,7 +130,7 @@ def _certified(results: dict[str, Any]):
             for group, count in zip(groups, counts, strict=True)
         ]
         total = sum(row["answers"][solver]["certified"] for row in results["rows"])
-        made.add_row(solver, results["models"][solver], *cells, f"{total}/{len(results['rows'])}")
+        made.add_row(solver, *cells, str(total))
     return made
 
 
@@ -140,7 +141,8 @@ def _category(results: dict[str, Any], category: str):
     made = table(
         f"{category.replace('_', ' ')} ({CATEGORIES[category]}): {len(part['rows'])} samples",
         *("<solver", *METRICS, "iterations", "time", "certified", "within 2x"),
-        caption=f"medians of {', '.join(systems)}; within 2x: certified, and at most twice the time of the fastest",
+        caption=f"medians of {', '.join(systems)}; iterations of all solves of a step; time of a solve, or of the step "
+        "if it was not certified; within 2x: certified, and at most twice the time of the fastest",
     )
     for solver in _ordered(part):
         answers = [row["answers"][solver] for row in part["rows"] if row["answers"][solver]["r_nat"] is not None]
