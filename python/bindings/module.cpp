@@ -17,4 +17,5 @@ NB_MODULE(_taut, m) {
   bind_problem(m);
   bind_scene(m);
   bind_simulator(m);
+  bind_collision(m);
 }

@@ -7,7 +7,7 @@
 'converged'
 """
 
-from . import fclib, mechanisms, scenes
+from . import collision, fclib, mechanisms, scenes
 from ._taut import (
     Actuator,
     Contact,
@@ -50,6 +50,7 @@ __all__ = [
     "Step",
     "TautWarning",
     "Trajectory",
+    "collision",
     "fclib",
     "load",
     "mechanical_energy",
