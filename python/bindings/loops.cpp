@@ -82,6 +82,10 @@ void add_loop(Scene& scene, const std::string& kind_name, nb::handle body_1, nb:
   if (local) {
     loop.placement_1 = one.frame * placement_or_identity(position_1, quaternion_1);
     loop.placement_2 = two.frame * placement_or_identity(position_2, quaternion_2);
+  } else if (loop.kind == taut::Loop::Kind::distance) {  // between the origins of the two bodies
+    if (point || axis) throw std::invalid_argument("add_loop: a distance is between position_1 and position_2");
+    loop.placement_1 = one.frame;
+    loop.placement_2 = two.frame;
   } else {
     Vector3d where = (oM[two.joint] * two.frame).translation();
     if (point) where = point->vector("point", 3);
@@ -190,6 +194,7 @@ std::pair<double, double> worst_loop_gap(const Scene& scene, const ArrayLike& q_
     oM.update(scene.model, q.col(k));
     for (const taut::Loop& loop : scene.loops) {
       const taut::LoopGap gap = taut::loop_gap(loop, oM[loop.joint_1], oM[loop.joint_2]);
+      if (!std::isfinite(gap.linear + gap.angular)) return {std::nan(""), std::nan("")};
       worst = {std::max(worst.first, gap.linear), std::max(worst.second, gap.angular)};
     }
   }
@@ -261,7 +266,7 @@ void bind_loops(nb::module_& m, nb::class_<Scene>& scene) {
           "set_ball_limit",
           [](Scene& s, nb::handle joint, double angle) {
             const int index = joint_of(s, joint);
-            if (s.model.nqs[index] != 4 || s.model.nvs[index] != 3) {
+            if (!taut::is_ball(s.model, index)) {
               throw std::invalid_argument("set_ball_limit: that joint is not a ball joint");
             }
             if (!(angle > 0.0 && angle <= EIGEN_PI)) {

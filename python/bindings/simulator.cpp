@@ -321,8 +321,9 @@ void bind_simulator(nb::module_& m) {
             const bool stepped = s.record().rows.rows() > 0;
             for (const taut::Loop& loop : s.scene().loops) {
               const int size = taut::rows_of(loop.kind).size();
-              found[loop.name.c_str()] =
-                  stepped ? VectorXd(s.record().impulse.segment(row, size)) : VectorXd(VectorXd::Zero(size));
+              found[loop.name.c_str()] = stepped && row + size <= s.record().rows.rows()
+                                             ? VectorXd(s.record().impulse.segment(row, size))
+                                             : VectorXd(VectorXd::Zero(size));
               row += size;
             }
             return found;

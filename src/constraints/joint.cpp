@@ -33,15 +33,13 @@ Coefficients rate_of(const pinocchio::Model& model, const JointRow& row, const C
     return {-ball_turn(row, q).normalized(), first, 3};
   }
   const double sign = row.kind == Kind::upper_limit ? -1.0 : 1.0;
+  if (model.nqs[row.joint] == model.nvs[row.joint]) return {Vector3d(sign, 0.0, 0.0), row.dof, 1};
   if (model.nqs[row.joint] == 7) {
     const Eigen::Matrix3d R = Eigen::Map<const Eigen::Quaterniond>(q.data() + start + 3).toRotationMatrix();
     return {sign * R.row(row.q_index - start).transpose(), first, 3};
   }
-  if (model.nqs[row.joint] == 4) {  // planar: (x, y, cos, sin)
-    const double c = q[start + 2], s = q[start + 3];
-    return {sign * (row.q_index == start ? Vector3d(c, -s, 0.0) : Vector3d(s, c, 0.0)), first, 2};
-  }
-  return {Vector3d(sign, 0.0, 0.0), row.dof, 1};
+  const double c = q[start + 2], s = q[start + 3];  // planar: (x, y, cos, sin)
+  return {sign * (row.q_index == start ? Vector3d(c, -s, 0.0) : Vector3d(s, c, 0.0)), first, 2};
 }
 
 void add_row(const JointRow& row, const Coefficients& coefficients, const Dynamics& dynamics, Rows& rows) {
@@ -55,6 +53,8 @@ void add_row(const JointRow& row, const Coefficients& coefficients, const Dynami
 
 }  // namespace
 
+bool is_ball(const pinocchio::Model& model, int joint) { return is(model, joint, "JointModelSpherical"); }
+
 std::vector<JointRow> joint_rows(const pinocchio::Model& model, std::span<const BallLimit> ball_limits) {
   std::vector<JointRow> found;
   for (int joint = 1; joint < model.njoints; ++joint) {
@@ -67,7 +67,7 @@ std::vector<JointRow> joint_rows(const pinocchio::Model& model, std::span<const 
     if (is(model, joint, "JointModelPlanar")) bounded = 2;
     for (int k = 0; k < bounded; ++k) {
       // Pinocchio's stand-in for "no limit" is the largest double.
-      const int on = nq == nv ? dof + k : dof;
+      const int on = dof + k;
       if (model.lowerPositionLimit[q_index + k] > -1e30) {
         found.push_back({Kind::lower_limit, joint, on, q_index + k});
       }

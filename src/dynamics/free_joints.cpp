@@ -31,17 +31,29 @@ void FreeJoints::hold_axes(const ConstVectorRef& v, double dt, VectorRef v_free)
 void FreeJoints::advance(const ConstVectorRef& q, double dt, VectorRef q_next, VectorRef v) const {
   for (const Joint& joint : joints_) {
     if (joint.planar) {
-      const double c = q[joint.q + 2], s = q[joint.q + 3], c_next = q_next[joint.q + 2], s_next = q_next[joint.q + 3];
+      const double c = q[joint.q + 2], s = q[joint.q + 3];
       const Vector2d world(c * v[joint.v] - s * v[joint.v + 1], s * v[joint.v] + c * v[joint.v + 1]);
       q_next.segment<2>(joint.q) = q.segment<2>(joint.q) + dt * world;
-      v[joint.v] = c_next * world.x() + s_next * world.y();
-      v[joint.v + 1] = -s_next * world.x() + c_next * world.y();
     } else {
       const Eigen::Quaterniond turn(q.segment<4>(joint.q + 3).data());
-      const Eigen::Quaterniond turn_next(q_next.segment<4>(joint.q + 3).data());
       const Vector3d world = turn * Vector3d(v.segment<3>(joint.v));
       q_next.segment<3>(joint.q) = q.segment<3>(joint.q) + dt * world;
-      v.segment<3>(joint.v) = turn_next.conjugate() * world;
+    }
+  }
+  turn(q, q_next, v);
+}
+
+void FreeJoints::turn(const ConstVectorRef& q, const ConstVectorRef& q_to, VectorRef v) const {
+  for (const Joint& joint : joints_) {
+    if (joint.planar) {
+      const double c = q[joint.q + 2], s = q[joint.q + 3], c_to = q_to[joint.q + 2], s_to = q_to[joint.q + 3];
+      const Vector2d world(c * v[joint.v] - s * v[joint.v + 1], s * v[joint.v] + c * v[joint.v + 1]);
+      v[joint.v] = c_to * world.x() + s_to * world.y();
+      v[joint.v + 1] = -s_to * world.x() + c_to * world.y();
+    } else {
+      const Eigen::Quaterniond from(q.segment<4>(joint.q + 3).data()), to(q_to.segment<4>(joint.q + 3).data());
+      const Vector3d world = from * Vector3d(v.segment<3>(joint.v));
+      v.segment<3>(joint.v) = to.conjugate() * world;
     }
   }
 }

@@ -76,10 +76,10 @@ class Closure {
   VectorXd q_;
 };
 
-// Coordinates whose rate is a velocity go back into their limits; ball joints are left alone.
-void clamp(const pinocchio::Model& model, VectorXd& q) {
+// Coordinates whose rate is a velocity go back into their limits; ball joints, bases and what is fixed are left alone.
+void clamp(const pinocchio::Model& model, const std::vector<int>& fixed, VectorXd& q) {
   for (int joint = 1; joint < model.njoints; ++joint) {
-    if (model.nqs[joint] != model.nvs[joint]) continue;
+    if (model.nqs[joint] != model.nvs[joint] || std::find(fixed.begin(), fixed.end(), joint) != fixed.end()) continue;
     for (int k = model.idx_qs[joint]; k < model.idx_qs[joint] + model.nqs[joint]; ++k) {
       q[k] = std::clamp(q[k], model.lowerPositionLimit[k], model.upperPositionLimit[k]);
     }
@@ -149,7 +149,7 @@ VectorXd assemble(const Scene& scene, const ConstVectorRef& start, const Assembl
   Closure closure(scene);
   VectorXd q = start;
   pinocchio::normalize(model, VectorXd::Map(q.data(), q.size()));
-  clamp(model, q);
+  clamp(model, options.fixed, q);
   closure.look(q);
   VectorXd error = closure.error();
   double damping = 1e-6;
@@ -164,7 +164,7 @@ VectorXd assemble(const Scene& scene, const ConstVectorRef& start, const Assembl
     step *= std::min(1.0, 0.5 / std::max(1e-12, step.lpNorm<Eigen::Infinity>()));
     VectorXd trial(model.nq);
     pinocchio::integrate(model, ConstVectorRef(q), ConstVectorRef(step), VectorRef(trial));
-    clamp(model, trial);
+    clamp(model, options.fixed, trial);
     closure.look(trial);
     const VectorXd at_trial = closure.error();
     if (at_trial.norm() < error.norm()) {

@@ -345,9 +345,12 @@ void validate(const Scene& scene) {
     }
   }
   for (const BallLimit& limit : scene.ball_limits) {
+    if (limit.joint < 1 || limit.joint >= model.njoints) {
+      throw std::invalid_argument("scene: ball limit of joint " + std::to_string(limit.joint) +
+                                  ", which does not exist");
+    }
     const auto& name = model.names[static_cast<std::size_t>(limit.joint)];
-    if (model.nqs[limit.joint] != 4 || model.nvs[limit.joint] != 3)
-      fail("ball limit, without a ball joint,", name, 0.0);
+    if (!is_ball(model, limit.joint)) fail("ball limit, without a ball joint,", name, limit.angle);
     if (!(limit.angle > 0.0 && limit.angle <= EIGEN_PI)) fail("ball limit (0 to pi)", name, limit.angle);
   }
   for (const Loop& loop : scene.loops) check_loop(model, loop);

@@ -104,6 +104,7 @@ Simulator::Simulator(std::shared_ptr<const Scene> scene, SimulatorOptions option
   held_ = Kinematics(model, held);
   error_.setZero(closure_rows_);
   closing_.setZero(closure_rows_);
+  left_.setZero(closure_rows_);
   ahead_.setZero(closure_rows_);
 
   // Room for a robot on its feet and then some; more contacts grow it once.
@@ -122,7 +123,7 @@ Simulator::Simulator(std::shared_ptr<const Scene> scene, SimulatorOptions option
   impulses_.drives.setZero(static_cast<Eigen::Index>(scene_->actuators.size()));
   record_.q = record_.q_look = record_.q_next = q_ahead_ = scene_->q0;
   record_.v = record_.v_look = record_.v_free = record_.v_plus = record_.v_next = VectorXd::Zero(model.nv);
-  record_.tau = work_ = v_ahead_ = VectorXd::Zero(model.nv);
+  record_.tau = work_ = force_ = v_ahead_ = VectorXd::Zero(model.nv);
 }
 
 void Simulator::check(const ConstVectorRef& q, const ConstVectorRef& v, const ConstVectorRef& tau,
@@ -170,8 +171,7 @@ void Simulator::free_motion(std::span<const pinocchio::Force> fext, const ConstV
 
   dynamics_.factorize(model, forces_.implicit);
   work_ = forces_.torque + record_.tau - dynamics_.nonlinear_effects();
-  if (bounces_) smooth_work_ = dt * work_.dot(v);
-  if (bounces_) v_ahead_ = work_;
+  force_ = work_;
   dynamics_.solve(model, work_);
   // Coriolis torques at the old velocity feed fast linkages with energy, and light ones that spin diverge on them:
   // taken half a step on they do not. Slow robots are spared the price, a tenth of a step.
@@ -180,12 +180,12 @@ void Simulator::free_motion(std::span<const pinocchio::Force> fext, const ConstV
     v_ahead_ = v + 0.5 * dt * work_;
     dynamics_.update_nonlinear_effects(model, q, v_ahead_);
     work_ = forces_.torque + record_.tau - dynamics_.nonlinear_effects();
-    if (bounces_) v_ahead_ = work_;
+    force_ = work_;
     dynamics_.solve(model, work_);
   }
-  if (bounces_) smooth_work_ += 0.5 * dt * dt * work_.dot(v_ahead_);
   record_.v_free = v + dt * work_;
   free_joints_.hold_axes(v, dt, record_.v_free);
+  smooth_work_ = 0.5 * dt * (force_.dot(v) + force_.dot(record_.v_free));
 }
 
 // Where the step looks at the world.
@@ -203,8 +203,8 @@ SolveReport Simulator::run_solver() {
   const int n = record_.rows.rows();
   auto lambda = record_.impulse.head(n);
   auto velocity = record_.velocity.head(n);
-  return closure_rows_ > 0 ? solver_.solve_factored(record_.problem(), lambda, velocity)
-                           : solver_.solve(record_.problem(), lambda, velocity);
+  return closure_rows_ > 0 && !options_.soft_loops ? solver_.solve_factored(record_.problem(), lambda, velocity)
+                                                   : solver_.solve(record_.problem(), lambda, velocity);
 }
 
 // The energy of the velocities that rows ask for, each block as if it were alone.
@@ -240,9 +240,13 @@ void Simulator::limit_closing() {
     record_.g.segment(record_.loop_start, closure_rows_) += change;
     share = new_share;
   };
+  const auto closing_work = [&] { return -share * lambda.segment(record_.loop_start, closure_rows_).dot(closing_); };
+  error_ = left_;
   for (int round = 0; round < 4; ++round) {
-    const double gained = energy_of_impulses(record_.problem(), bias, lambda, velocity);
+    // What closing does, and no more than all impulses do: a motor may do much else.
+    double gained = closing_work();
     if (!(gained > 0.0)) break;
+    gained = std::min(gained, energy_of_impulses(record_.problem(), bias, lambda, velocity));
     double mass = 0.0;
     for (const auto& inertia : scene_->model.inertias) mass += inertia.mass();
     const double allowed = asked_energy() + 0.5 * mass * kSpeed * kSpeed;
@@ -253,7 +257,7 @@ void Simulator::limit_closing() {
     record_.report.iterations += iterations;
   }
   if (share == 1.0) return;
-  error_ += options_.dt * (1.0 - share) * closing_;
+  error_ = left_ + options_.dt * (1.0 - share) * closing_;
   close_by(1.0);
   record_.report.residuals = residuals(record_.problem(), lambda, velocity);
   if (record_.report.residuals.worst() > options_.solving.tolerance) record_.report.status = Status::stalled;
@@ -267,15 +271,26 @@ void Simulator::bound_impulses() {
   auto velocity = record_.velocity.head(n);
   const Problem problem = record_.problem();
   const auto bias = record_.rows.bias();
-  const double asked = asked_energy();
-  double linear = 0.0, square = 0.0;
+  double asked = asked_energy(), linear = 0.0, square = 0.0;
   for (int row = 0; row < n; ++row) {
+    if (problem.R[row] > 0.0) asked += std::max(0.0, -lambda[row] * bias[row]);  // springs and motors do work
     linear += lambda[row] * (problem.g[row] - bias[row]);
     square += 0.5 * lambda[row] * (velocity[row] - problem.g[row] - problem.R[row] * lambda[row]);
   }
   if (!(linear + square > asked) || !(square > 0.0)) return;
   lambda *= (std::sqrt(linear * linear + 4.0 * square * asked) - linear) / (2.0 * square);
   record_.report.residuals = residuals(problem, lambda, velocity);
+}
+
+// Newton's law for the rows that bounce, every e times `scale`.
+void Simulator::set_bounces(double scale) {
+  auto bias = record_.rows.bias();
+  for (const Bounce& bounce : bouncing_) {
+    const double wanted = bounce_bias(bounce, scale);
+    record_.g[bounce.row] += wanted - bias[bounce.row];
+    bias[bounce.row] = wanted;
+  }
+  record_.restitution_scale = scale;
 }
 
 void Simulator::solve() {
@@ -287,8 +302,9 @@ void Simulator::solve() {
   }
   auto lambda = record_.impulse.head(n);
   auto velocity = record_.velocity.head(n);
+  set_bounces(1.0);
   record_.report = run_solver();
-  if (closure_rows_ > 0) limit_closing();
+  if (closure_rows_ > 0 && !options_.soft_loops) limit_closing();
   if (record_.report.status != Status::converged) bound_impulses();
   if (bouncing_.empty()) return;
 
@@ -306,13 +322,10 @@ void Simulator::solve() {
   if (!gains()) return;
   double low = 0.0, high = 1.0;
   const auto try_scale = [&](double scale) {
-    for (const Bounce& b : bouncing_) {
-      record_.g[b.row] -= record_.rows.bias()[b.row];
-      record_.rows.bias()[b.row] = bounce_bias(b, scale);
-      record_.g[b.row] += record_.rows.bias()[b.row];
-    }
-    record_.restitution_scale = scale;
+    set_bounces(scale);
+    const int iterations = record_.report.iterations;
     record_.report = run_solver();
+    record_.report.iterations += iterations;
   };
   for (int i = 0; i < 10; ++i) {
     const double scale = 0.5 * (low + high);
@@ -320,6 +333,7 @@ void Simulator::solve() {
     (gains() ? high : low) = scale;
   }
   if (record_.restitution_scale != low) try_scale(low);
+  if (record_.report.status != Status::converged) bound_impulses();
 }
 
 void Simulator::advance() {
@@ -383,7 +397,7 @@ const Record& Simulator::step(const ConstVectorRef& q, const ConstVectorRef& v, 
     constexpr int kAsk = 2, kPutBack = 3;
     for (int round = 0; round < kAsk + kPutBack && loops_are_left_open(); ++round) {
       if (round >= kAsk) {
-        put_back();
+        if (!put_back()) break;
         continue;
       }
       const int iterations = record_.report.iterations;

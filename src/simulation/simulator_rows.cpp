@@ -110,6 +110,7 @@ void Simulator::close_loops() {
   closure_errors(held_, q_ahead_, ahead_);
 
   auto bias = record_.rows.bias().segment(record_.loop_start, closure_rows_);
+  // In between `error_` is φ where the step looks; `limit_closing` makes it what is left open on purpose.
   bend_.head(record_.rows.rows()).setZero();
   auto bend = bend_.segment(record_.loop_start, closure_rows_);
   loop_bend(error_, ahead_, approach_.segment(record_.loop_start, closure_rows_), when, bend);
@@ -123,7 +124,8 @@ void Simulator::close_loops() {
     bias[row] = loop_correction(error_.segment(row, 1), when, stabilization)[0];
   }
   closing_ = bias;
-  error_ -= when.dt * bias;  // what is left open on purpose
+  left_ = error_ - when.dt * bias;
+  forget_half_turns(bend);
   set_springs(bias, bend);
 
   // Redundant rows bend alike, but for the third order. Left in, that would make a problem without a solution.
@@ -175,6 +177,17 @@ void Simulator::reconcile_rows() {
   }
 }
 
+// A rotation vector jumps where a weld passes half a turn: 2 π in a step is no motion.
+void Simulator::forget_half_turns(VectorRef rows) const {
+  int row = 0;
+  for (const Loop& loop : scene_->loops) {
+    const LoopRows size = rows_of(loop.kind);
+    auto turn = rows.segment(row + size.linear, size.angular);
+    if (size.angular == 3 && (ahead_ - error_).segment(row + size.linear, 3).norm() > EIGEN_PI) turn.setZero();
+    row += size.size();
+  }
+}
+
 // How far loops are open at the end of the step, beyond what they are left open on purpose; in `ahead_`.
 bool Simulator::loops_are_left_open() {
   constexpr double kOpen = 1e-6;  // m or rad
@@ -182,6 +195,12 @@ bool Simulator::loops_are_left_open() {
   held_.update(scene_->model, record_.q_next);
   closure_errors(held_, record_.q_next, ahead_);
   ahead_ -= error_;
+  for (int row = 0; const Loop& loop : scene_->loops) {
+    const LoopRows size = rows_of(loop.kind);
+    auto turn = ahead_.segment(row + size.linear, size.angular);
+    if (turn.norm() > EIGEN_PI) turn.setZero();  // past half a turn a rotation vector starts anew
+    row += size.size();
+  }
   return ahead_.lpNorm<Eigen::Infinity>() > kOpen && ahead_.allFinite();
 }
 
@@ -198,21 +217,22 @@ void Simulator::ask_again() {
 
 // The shortest way back to closed loops, velocities left alone. Where an impact has several exact answers asking again
 // may lead from one to the other and back.
-void Simulator::put_back() {
+bool Simulator::put_back() {
   const auto& model = scene_->model;
   const int n = record_.rows.rows();
   bend_.head(n).setZero();
   bend_.segment(record_.loop_start, closure_rows_) = ahead_;
-  solver_.solve_joints(bend_.head(n));
+  if (!solver_.solve_joints(bend_.head(n))) return false;
   work_.setZero();
   dynamics_.apply_transpose(record_.rows, bend_, work_);
   dynamics_.solve(model, work_);
   work_ = -work_;
   q_ahead_ = record_.q_next;
   constexpr double kFar = 1e-2;  // m or rad: at a dead point the shortest way is a long one
-  if (work_.lpNorm<Eigen::Infinity>() < kFar) {
-    pinocchio::integrate(model, ConstVectorRef(q_ahead_), ConstVectorRef(work_), VectorRef(record_.q_next));
-  }
+  if (!(work_.lpNorm<Eigen::Infinity>() < kFar)) return false;
+  pinocchio::integrate(model, ConstVectorRef(q_ahead_), ConstVectorRef(work_), VectorRef(record_.q_next));
+  free_joints_.turn(q_ahead_, record_.q_next, record_.v_next);
+  return true;
 }
 
 void Simulator::set_bias() {
@@ -228,7 +248,7 @@ void Simulator::set_bias() {
   bias_contacts(record_.contacts, approach, when, stabilization, rows);
   bias_joint_rows(model, joint_rows_, record_.joint_rows, record_.joint_start, record_.q_look, approach, when,
                   stabilization, rows);
-  if (closure_rows_ > 0) close_loops();
+  if (closure_rows_ > 0 && !options_.soft_loops) close_loops();
   if (soft) soften_rows();
 
   bouncing_.clear();

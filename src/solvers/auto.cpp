@@ -11,7 +11,7 @@ namespace {
 constexpr int kRobotRows = 72;
 constexpr int kSparseSweeps = 100;
 constexpr int kMostBursts = 8;
-constexpr int kPivotRows = 120, kMostPivots = 2'000;
+constexpr int kPivotRows = 120;
 constexpr int kLocalIterations = 2'000, kLocalPatience = 60;
 
 // One solve: what its stages share.
@@ -106,10 +106,12 @@ class Course {
   // The modes of the pyramid's problem, found by pivots: a start like no other, where all iterations have led to the
   // same dead end. True if there is one.
   bool pyramid(int sides) {
-    if (!workspace_.pivots) workspace_.pivots = std::make_unique<LcpPivotWorkspace>();
-    const LcpPivot method({.tolerance = options_.tolerance, .sides = sides, .max_pivots = kMostPivots});
-    method.reserve(problem_.rows(), *workspace_.pivots);
-    const SolveReport stage = method.solve(problem_, *workspace_.pivots, lambda_, velocity_);
+    if (!workspace_.pivots) {
+      workspace_.pivots = std::make_unique<AutoWorkspace::Pivots>();
+      workspace_.pivots->eight.reserve(kPivotRows, workspace_.pivots->workspace);
+    }
+    const LcpPivot& method = sides == 4 ? workspace_.pivots->four : workspace_.pivots->eight;
+    const SolveReport stage = method.solve(problem_, workspace_.pivots->workspace, lambda_, velocity_);
     project(problem_, lambda_);
     note({.iterations = std::max(1, stage.iterations), .residuals = residuals(problem_, lambda_, velocity_)});
     return stage.status == Status::converged;

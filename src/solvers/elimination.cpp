@@ -176,7 +176,7 @@ void Elimination::take_reduced(const Problem& problem, int first) {
   const auto at = [&](int r, int c) -> double& {
     return matrix_[static_cast<std::size_t>(first + std::min(r, c)) * height_ + first + std::max(r, c)];
   };
-  const auto moves = [&](int row) { return at(place_[row], place_[row]) > least_[row]; };
+  const auto moves = [&](int row) { return at(place_[row], place_[row]) + problem.R[row] > least_[row]; };
   others_.clear();
   blocks_.clear();
   for (const Block& block : problem.blocks) {

@@ -377,8 +377,9 @@ void Solver::factor_joints(const Problem& problem) {
   method_->set_joints_factored(method_->joints_factored);
 }
 
-void Solver::solve_joints(VectorRef x) {
+bool Solver::solve_joints(VectorRef x) {
   if (method_->joints_factored) method_->elimination().solve_joints(x);
+  return method_->joints_factored;
 }
 
 void Solver::reconcile(VectorRef x) {

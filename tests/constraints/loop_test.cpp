@@ -124,7 +124,7 @@ TEST(LoopBias, NeverCorrectsFasterThanAllowed) {
 }
 
 TEST(LoopGap, SeesAHingeThatIsTurnedOver) {
-  const Loop hinge{.kind = Kind::hinge, .joint_1 = 1};
+  const Loop hinge{.name = "hinge", .kind = Kind::hinge, .joint_1 = 1};
   const SE3 over(Eigen::AngleAxisd(M_PI, Vector3d::UnitX()).toRotationMatrix(), Vector3d::Zero());
   EXPECT_LT(loop_error(hinge, SE3::Identity(), over).norm(), 1e-15);
   EXPECT_NEAR(loop_gap(hinge, SE3::Identity(), over).angular, M_PI, 1e-15);
@@ -144,7 +144,7 @@ TEST(LoopDrive, IsTheRateOfItsCoordinateOnAClosedLoop) {
       if (kind == Kind::universal) {
         R = R * Eigen::AngleAxisd(random_vector(rng, 3.0)[0], Vector3d::UnitY()).toRotationMatrix();
       }
-      const Loop loop{.kind = kind, .joint_1 = 1, .joint_2 = 2};
+      const Loop loop{.name = "loop", .kind = kind, .joint_1 = 1, .joint_2 = 2};
       const SE3 oM2 = oM1 * SE3(R, Vector3d(0.0, 0.0, slide));
       ASSERT_LT(loop_error(loop, oM1, oM2).norm(), 1e-12);
       // Spatial velocities in the world: any at all, the coordinate does not feel what opens the joint.

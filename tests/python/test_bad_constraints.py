@@ -166,6 +166,32 @@ def test_assembly_closes_from_afar_keeps_limits_and_what_is_fixed(rng):
         scene.assemble(fixed=["nobody"])
 
 
+def test_a_distance_is_between_origins_unless_told_otherwise(two_bodies):
+    two_bodies.add_loop("distance", "one", "two", name="as it is")
+    two_bodies.add_loop("distance", "one", "two", length=0.25, name="shorter")
+    assert [loop.length for loop in two_bodies.loops] == [pytest.approx(0.3), 0.25]
+    with pytest.raises(ValueError, match="position_1"):
+        two_bodies.add_loop("distance", "one", "two", point=[0, 0, 0])
+
+
+def test_a_state_that_is_lost_is_not_closed():
+    scene = taut.scenes.make("fourbar_fixed")
+    assert np.isnan(scene.worst_loop_gap(np.full(scene.model.nq, np.nan))).all()
+
+
+def test_only_ball_joints_have_ball_limits(load_text):
+    scene = load_text('<mujoco><worldbody><body><joint name="hinge"/><geom size="0.1"/></body></worldbody></mujoco>')
+    with pytest.raises(ValueError, match="not a ball joint"):
+        scene.set_ball_limit("hinge", 1.0)
+
+
+def test_assembly_leaves_alone_what_is_fixed_even_past_its_limit():
+    scene = taut.scenes.make("fourbar_fixed", coordinates="reduced")
+    crank = scene.model.idx_qs[scene.model.getJointId("crank_hinge")]
+    scene.model.upperPositionLimit[crank] = scene.q0[crank] - 0.1
+    assert scene.assemble(fixed=["crank_hinge"])[crank] == scene.q0[crank]
+
+
 def test_a_simulator_notices_loops_added_later(two_bodies):
     sim = taut.Simulator(two_bodies)
     two_bodies.add_loop("point", "one", "two", point=[0.15, 0, 0])

@@ -235,6 +235,43 @@ def test_servo_on_a_closure_is_the_servo_on_the_joint():
     np.testing.assert_allclose(ends[0].homogeneous, ends[1].homogeneous, rtol=0, atol=1e-4)
 
 
+def test_servo_that_works_hard_is_no_loop_that_closes():
+    """Energy that a motor puts in is not taken for that of closing: every step is certified, in both coordinates."""
+    ends = []
+    for coordinates in ("maximal", "reduced"):
+        scene = taut.scenes.make("fourbar_fixed", coordinates=coordinates)
+        path = taut.Simulator(scene).rollout(scene.q0, np.zeros(scene.model.nv), steps=1500, control=[0.5])
+        assert all(report.status == "converged" for report in path.reports)
+        assert scene.worst_loop_gap(path.q)[0] < 1e-5
+        ends.append(crank_angle(scene, path.q[-1], "crank", Z))
+    assert ends[0] == pytest.approx(ends[1], abs=1e-3)
+    assert abs(ends[0] - math.pi / 2) > 0.3  # it did turn
+
+
+def test_compliant_ground_under_a_welded_box_carries_what_it_gives():
+    scene = taut.Scene()
+    scene.add_floor(compliance=1e-5)
+    scene.add_body("box", coal.Box(0.2, 0.2, 0.2), 1.0, [0, 0, 0.099])
+    scene.add_loop("weld", None, "box", point=[0, 0, 0.099])
+    sim = taut.Simulator(scene)
+    step = sim.step(scene.q0, np.zeros(6))
+    assert step.report.status == "converged"
+    # Each corner is 1 mm deep: 1e-3 m over 1e-5 m/N.
+    np.testing.assert_allclose(step.impulses[:, 2] / sim.dt, 100.0, rtol=1e-6)
+
+
+def test_a_weld_that_starts_half_a_turn_off_closes_calmly():
+    scene = weightless(taut.Scene())
+    scene.add_body("box", coal.Box(0.2, 0.2, 0.2), 1.0, [0, 0, 0])
+    half = [0.0, 0.0, 1.0, 0.0]
+    scene.add_loop("weld", None, "box", position_1=[0, 0, 0], quaternion_1=half, name="weld")
+    for spin in (0.0, 5.0, -5.0):
+        v = np.array([0, 0, 0, 0, 0, spin])
+        path = taut.Simulator(scene, dt=DT).rollout(scene.q0, v, steps=5000)
+        assert np.abs(path.v).max() < 20
+        assert scene.worst_loop_gap(path.q[-1])[1] < 1e-6
+
+
 def test_motor_on_a_closure_does_the_work_it_is_asked_for():
     scene = weightless(pendulum().mechanism().scene("maximal"))
     scene.add_loop_actuator("pivot", "motor", gear=2.0)

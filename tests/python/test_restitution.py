@@ -170,6 +170,21 @@ def test_energy_never_grows_in_an_impact(e, mu, tilt, spin, way):
         before = now
 
 
+def test_a_spinning_ball_loses_nothing_at_a_ceiling():
+    """Axes that turn with the ball are no energy: e stays what it is."""
+    scene = taut.Scene()
+    scene.add_shape("ceiling", coal.Halfspace(np.array([0.0, 0.0, -1.0]), -1.0), restitution=1.0, friction=0.0)
+    scene.add_body("ball", coal.Sphere(RADIUS), 1.0, [0, 0, 0.85], friction=0.0)
+    sim = taut.Simulator(scene, dt=DT, tolerance=1e-10)
+    q, v = np.array(scene.q0), np.array([0, 0, 5.0, 100.0, 0, 0])
+    for _ in range(30):
+        step = sim.step(q, v)
+        q, v = step.q, step.v
+        assert sim.restitution_scale == 1.0
+    rising = (pinocchio.Quaternion(q[3:7].copy()).toRotationMatrix() @ v[:3])[2]
+    assert rising == pytest.approx(-5.0, abs=2 * 30 * GRAVITY * DT)
+
+
 def test_a_bounce_with_friction_turns_the_ball_as_the_closed_form_says():
     """A sliding ball hits the floor: λ_t = μ (1 + e) m v_n backwards while it slides, ω = 5/2 λ_t/(m r)."""
     mu, e, v_n, v_t = 0.2, 0.5, 2.0, 3.0

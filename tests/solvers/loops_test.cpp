@@ -134,11 +134,15 @@ TEST(Loops, NoMethodClaimsWhatTheJudgeDenies) {
       EXPECT_TRUE(std::isfinite(judged.worst()));
       if (report.status != Status::converged) continue;
       EXPECT_LE(report.model_residual, 1e-6);
-      if (info.model == Model::ncp) EXPECT_LE(judged.worst(), 1e-6);
+      if (info.model == Model::ncp) {
+        EXPECT_LE(judged.worst(), 1e-6);
+      }
       // Joints are equations in every model. A compliance of the method's own shows in them, up to its share of λ.
       if (info.name.starts_with("ccp_newton")) continue;
       for (const Block& block : view.blocks) {
-        if (block.kind == SetKind::free) EXPECT_LE(largest(velocity.segment(block.start, block.size)), 1e-6);
+        if (block.kind == SetKind::free) {
+          EXPECT_LE(largest(velocity.segment(block.start, block.size)), 1e-6);
+        }
       }
     }
   }
@@ -195,9 +199,13 @@ TEST(Loops, ContradictionsAreReportedAndMoveNothingFaster) {
       for (int step = 0; step < 30; ++step) {  // warm starts: what grows, grows from step to step
         const SolveReport report = solver.solve(view, lambda, velocity);
         // Impulses of ADMM grow until g is lost in c = G λ + g; the status knows of that rounding, the judge does not.
-        if (largest(lambda) < 1e6) EXPECT_GT(residuals(view, lambda).worst(), 1e-2);
+        if (largest(lambda) < 1e6) {
+          EXPECT_GT(residuals(view, lambda).worst(), 1e-2);
+        }
         // ccp_newton_mujoco and ccp_newton_drake soften the rows: their model has a solution.
-        if (!info.name.starts_with("ccp_newton")) ASSERT_NE(report.status, Status::converged);
+        if (!info.name.starts_with("ccp_newton")) {
+          ASSERT_NE(report.status, Status::converged);
+        }
         ASSERT_LT(largest(c.p.velocity_after(lambda)), 10.0 * c.speed) << "step " << step;
         if (info.name != "auto" && step == 2) break;
       }

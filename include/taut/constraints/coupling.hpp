@@ -15,7 +15,7 @@ namespace taut {
 /// or, without a second joint, q_1 at r_1 + a_0. Joints with one coordinate only; one that turns without end (cos, sin)
 /// has no position to hold and is coupled by its velocity, which takes a linear law.
 struct Coupling {
-  std::string name;
+  std::string name{};
   int joint_1 = 0, joint_2 = 0;  ///< joints of the model; 0 for none
   std::array<double, 5> polynomial{0.0, 1.0, 0.0, 0.0, 0.0};
   double reference_1 = 0.0, reference_2 = 0.0;

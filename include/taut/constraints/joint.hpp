@@ -29,6 +29,8 @@ struct BallLimit {
   double angle;
 };
 
+bool is_ball(const pinocchio::Model& model, int joint);
+
 /// The rows of a model: limits of every coordinate with a finite bound whose rate is a velocity or, for a floating base
 /// and a planar joint, a point's; limits of ball joints; dry friction where it is positive.
 std::vector<JointRow> joint_rows(const pinocchio::Model& model, std::span<const BallLimit> ball_limits = {});

@@ -17,7 +17,7 @@ namespace taut {
 /// which stay at a right angle. A slider moves along z of the first frame.
 struct Loop {
   enum class Kind { point, hinge, weld, slider, cylindrical, universal, distance };
-  std::string name;
+  std::string name{};
   Kind kind = Kind::point;
   int joint_1 = 0, joint_2 = 0;  ///< joints of the model that carry the frames; 0 is the world
   pinocchio::SE3 placement_1 = pinocchio::SE3::Identity(), placement_2 = pinocchio::SE3::Identity();

@@ -24,6 +24,9 @@ class FreeJoints {
   /// turns v into the axes of q_next.
   void advance(const ConstVectorRef& q, double dt, VectorRef q_next, VectorRef v) const;
 
+  /// Turns v from the axes of q into those of another configuration.
+  void turn(const ConstVectorRef& q, const ConstVectorRef& q_to, VectorRef v) const;
+
  private:
   struct Joint {
     int q, v;

@@ -23,7 +23,8 @@ struct AssemblyOptions {
   std::vector<int> fixed;  ///< joints that must not move, such as a floating base
 };
 
-/// The configuration near `q` in which every loop and coupling is closed and every joint is within its limits.
+/// The configuration near `q` in which every loop and coupling is closed and hinges and slides that are not fixed are
+/// within their limits.
 ///
 /// Levenberg-Marquardt on the closure errors, each step the shortest that helps. Throws std::invalid_argument naming
 /// the loop that stays open, and by how much, if there is none to be found.

@@ -10,7 +10,7 @@
 namespace taut {
 
 /// Semi-implicit Euler looks at the start of the step; Moreau's midpoint scheme half a step further, and is second
-/// order where nothing touches.
+/// order where nothing touches and no damper, spring or servo, which are implicit in both, holds a joint.
 enum class Integrator { euler, moreau };
 
 struct SimulatorOptions {
@@ -21,7 +21,7 @@ struct SimulatorOptions {
   Stabilization stabilization{};
   ContactCompliance compliance{};       ///< of every contact, beside that of its surfaces; 0: rigid
   double restitution_threshold = 0.02;  ///< m/s or rad/s: slower impacts do not bounce
-  std::optional<Softening> soft_contacts, soft_limits, soft_loops;  ///< MuJoCo's, instead of rigid ones
+  std::optional<Softening> soft_contacts{}, soft_limits{}, soft_loops{};  ///< MuJoCo's, instead of rigid ones
   bool warm_start = true;
   bool joint_limits = true;
   bool joint_friction = true;

@@ -88,10 +88,12 @@ class Simulator {
   void reconcile_rows();
   bool loops_are_left_open();
   void ask_again();
-  void put_back();
+  bool put_back();
+  void forget_half_turns(VectorRef rows) const;
   void set_bias();
   void soften_rows();
   void solve();
+  void set_bounces(double scale);
   SolveReport run_solver();
   double asked_energy() const;
   void limit_closing();
@@ -121,8 +123,9 @@ class Simulator {
 
   CollisionMemory collision_memory_;
   ImpulseMemory impulses_;
-  Eigen::VectorXd work_, q_ahead_, v_ahead_;
+  Eigen::VectorXd work_, force_, q_ahead_, v_ahead_;
   Eigen::VectorXd error_, ahead_;  ///< φ of loops and couplings, here and where the old velocity leads
+  Eigen::VectorXd left_;           ///< how far rows are left open on purpose, if closing is not limited
   Eigen::VectorXd closing_;        ///< bias that closes them
   Eigen::VectorXd bend_;           ///< what it bends on the way, by row of the step
   Eigen::VectorXd approach_;       ///< velocity of the rows at the start of the step, if anything depends on it

@@ -33,8 +33,13 @@ struct AutoWorkspace {
   ProximalWorkspace proximal;
   AdmmWorkspace admm;
   Cluster cluster;
-  std::unique_ptr<AutoWorkspace> local;       ///< of the cluster's own solves
-  std::unique_ptr<LcpPivotWorkspace> pivots;  ///< made when first needed: it is large
+  std::unique_ptr<AutoWorkspace> local;  ///< of the cluster's own solves
+  /// Pivots on pyramids of four and of eight sides; made when first needed, for they are large.
+  struct Pivots {
+    LcpPivot four{{.sides = 4, .max_pivots = 2'000}}, eight{{.sides = 8, .max_pivots = 2'000}};
+    LcpPivotWorkspace workspace;
+  };
+  std::unique_ptr<Pivots> pivots;
   Elimination elimination;
   bool joints_factored = false;            ///< by the caller, of the very problem to be solved
   std::vector<double> best, best_reduced;  ///< of the whole problem and without its bilateral blocks

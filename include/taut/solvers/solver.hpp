@@ -51,8 +51,9 @@ class Solver {
   /// After it: x, something asked of the bilateral rows, made consistent. Where rows repeat others, as in every planar
   /// loop, it becomes what the others say.
   void reconcile(VectorRef x);
-  /// After it: x ← (G + R)⁺ x of the bilateral rows, zero where rows repeat others; other rows stay as they are.
-  void solve_joints(VectorRef x);
+  /// After it: x ← (G + R)⁺ x of the bilateral rows, zero where rows repeat others; other rows stay as they are. False
+  /// if they could not be factored.
+  bool solve_joints(VectorRef x);
   /// `solve` after `factor_joints` of a problem with the same G and R.
   SolveReport solve_factored(const Problem& problem, VectorRef lambda, VectorRef velocity);
 

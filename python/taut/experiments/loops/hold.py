@@ -149,8 +149,8 @@ def _open(results: dict[str, Any]):
         f"{results['seconds']:g} s at {1e3 * results['dt']:g} ms: how far loops are open at worst",
         *("<system", "taut\nm", "taut\nrad", "MuJoCo\nm", "at the end\ntaut, m", "at the end\nMuJoCo, m"),
         caption="taut: maximal coordinates, every joint a closure (Cassie: its file's tree and rods); MuJoCo: a tree, "
-        "and closures where loops are, default solref, looked at two thousand times; at the end: worst of the last "
-        "tenth",
+        "and closures where loops are, default solref, looked at two thousand times, * if it found its state bad and "
+        "started anew; at the end: worst of the last tenth",
     )
     for row in results["rows"]:
         ours, theirs = row["taut"], row.get("mujoco")
@@ -161,19 +161,24 @@ def _open(results: dict[str, Any]):
             _name(row),
             f"{ours['linear']:.1e}",
             f"{ours['angular']:.1e}",
-            f"{theirs['linear']:.1e}" if closed else "–",
+            f"{theirs['linear']:.1e}{'*' if theirs['warnings'] else ''}" if closed else "–",
             f"{ours['linear_late']:.1e}",
             f"{theirs['linear_late']:.1e}" if closed else "–",
         )
     return made
 
 
+def _uncertified(results: dict[str, Any], ours: dict[str, Any]) -> int:
+    return round((1 - ours["certified"]) * results["seconds"] / results["dt"])
+
+
 def _rest(results: dict[str, Any]):
     made = table(
         "Energy, certified steps, time",
-        *("<system", "energy gained", "certified", "worst residual, m/s", "taut, µs", "MuJoCo, µs"),
-        caption="energy gained: most above the start, in parts of it, passive runs; certified: share of steps that the "
-        "judge finds below 1e-6 m/s; time of a step, the two in different coordinates except for Cassie",
+        *("<system", "energy gained", "not certified", "worst residual, m/s", "taut, µs", "MuJoCo, µs"),
+        caption="energy gained: most above the start, in parts of it, passive runs; not certified: steps that the "
+        f"judge finds above 1e-6 m/s, of {round(results['seconds'] / results['dt'])}; time of a step, the two in "
+        "different coordinates except for Cassie",
     )
     for row in results["rows"]:
         ours, theirs = row["taut"], row.get("mujoco")
@@ -181,8 +186,8 @@ def _rest(results: dict[str, Any]):
         made.add_row(
             _name(row),
             "–" if gain is None else f"{max(0.0, gain) / abs(ours['energy_start']):.1e}",
-            f"{ours['certified']:.2%}",
-            f"{ours['residual']:.0e}",
+            "not finite" if not ours["finite"] else str(_uncertified(results, ours)),
+            f"{ours['residual']:.1e}",
             number(ours["us"]),
             number(theirs["us"]) if theirs else "–",
         )
