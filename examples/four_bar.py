@@ -28,10 +28,10 @@ for coordinates in ("maximal", "reduced"):
     path = sim.rollout(scene.q0, np.zeros(scene.model.nv), steps=10_000)
     energy = taut.mechanical_energy(scene, path.q, path.v)
     metres, radians = scene.worst_loop_gap(path.q)
-    rows = len(scene.loop_jacobian())
+    J = scene.loop_jacobian()
     print(
-        f"{coordinates}: {scene.model.nv} coordinates, {rows} closure rows of rank "
-        f"{np.linalg.matrix_rank(scene.loop_jacobian(), tol=1e-9)}; open by {metres:.1e} m, {radians:.1e} rad at worst; "
+        f"{coordinates}: {scene.model.nv} coordinates, {len(J)} closure rows of rank "
+        f"{np.linalg.matrix_rank(J, tol=1e-9)}; open by {metres:.1e} m, {radians:.1e} rad at worst; "
         f"energy {energy[0]:.3f} J, never above {energy.max():.3f} J; "
         f"{sum(report.status == 'converged' for report in path.reports)} of {len(path)} steps certified"
     )
