@@ -191,7 +191,7 @@ void Simulator::forget_half_turns(VectorRef rows) const {
 // How far loops are open at the end of the step, beyond what they are left open on purpose; in `ahead_`.
 bool Simulator::loops_are_left_open() {
   constexpr double kOpen = 1e-6;  // m or rad
-  if (closure_rows_ == 0 || options_.integrator != Integrator::euler || options_.soft_loops) return false;
+  if (closure_rows_ == 0 || options_.soft_loops) return false;
   held_.update(scene_->model, record_.q_next);
   closure_errors(held_, record_.q_next, ahead_);
   ahead_ -= error_;
