@@ -15,3 +15,4 @@ void bind_scene(nb::module_& m);
 void bind_loops(nb::module_& m, nb::class_<taut::Scene>& scene);
 void bind_simulator(nb::module_& m);
 void bind_collision(nb::module_& m);
+void bind_gjk(nb::module_& m);

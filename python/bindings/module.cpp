@@ -18,4 +18,5 @@ NB_MODULE(_taut, m) {
   bind_scene(m);
   bind_simulator(m);
   bind_collision(m);
+  bind_gjk(m);
 }

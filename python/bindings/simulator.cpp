@@ -243,36 +243,39 @@ void bind_simulator(nb::module_& m) {
              double restitution_threshold, std::optional<taut::Softening> soft_contacts,
              std::optional<taut::Softening> soft_limits, std::optional<taut::Softening> soft_loops,
              std::optional<double> relaxation, int sides, std::optional<double> alpha, std::optional<double> rho,
-             bool warm_start, bool joint_limits, bool joint_friction, bool profile) {
+             const std::string& gjk, const std::string& gjk_start, bool warm_start, bool joint_limits,
+             bool joint_friction, bool profile) {
             if (max_iterations && *max_iterations <= 0) {
               throw std::invalid_argument("max_iterations is " + std::to_string(*max_iterations) +
                                           ", it must be positive");
             }
-            new (self) Simulator(std::move(scene), {.dt = dt,
-                                                    .integrator = integrator_of(integrator),
-                                                    .solver = solver,
-                                                    .solving = {.tolerance = tolerance,
-                                                                .max_iterations = max_iterations.value_or(0),
-                                                                .relaxation = given(relaxation, "relaxation"),
-                                                                .sides = sides,
-                                                                .alpha = given(alpha, "alpha"),
-                                                                .rho = given(rho, "rho")},
-                                                    .stabilization = {.margin = margin,
-                                                                      .limit_margin = limit_margin,
-                                                                      .correction = correction,
-                                                                      .limit_correction = limit_correction,
-                                                                      .loop_correction = loop_correction,
-                                                                      .correction_speed = correction_speed,
-                                                                      .penetration = penetration},
-                                                    .compliance = {compliance, tangential_compliance},
-                                                    .restitution_threshold = restitution_threshold,
-                                                    .soft_contacts = soft_contacts,
-                                                    .soft_limits = soft_limits,
-                                                    .soft_loops = soft_loops,
-                                                    .warm_start = warm_start,
-                                                    .joint_limits = joint_limits,
-                                                    .joint_friction = joint_friction,
-                                                    .profile = profile});
+            new (self)
+                Simulator(std::move(scene), {.dt = dt,
+                                             .integrator = integrator_of(integrator),
+                                             .solver = solver,
+                                             .solving = {.tolerance = tolerance,
+                                                         .max_iterations = max_iterations.value_or(0),
+                                                         .relaxation = given(relaxation, "relaxation"),
+                                                         .sides = sides,
+                                                         .alpha = given(alpha, "alpha"),
+                                                         .rho = given(rho, "rho")},
+                                             .stabilization = {.margin = margin,
+                                                               .limit_margin = limit_margin,
+                                                               .correction = correction,
+                                                               .limit_correction = limit_correction,
+                                                               .loop_correction = loop_correction,
+                                                               .correction_speed = correction_speed,
+                                                               .penetration = penetration},
+                                             .compliance = {compliance, tangential_compliance},
+                                             .restitution_threshold = restitution_threshold,
+                                             .soft_contacts = soft_contacts,
+                                             .soft_limits = soft_limits,
+                                             .soft_loops = soft_loops,
+                                             .narrow_phase = {taut::gjk_variant(gjk), taut::gjk_start(gjk_start)},
+                                             .warm_start = warm_start,
+                                             .joint_limits = joint_limits,
+                                             .joint_friction = joint_friction,
+                                             .profile = profile});
           },
           "scene"_a, "dt"_a = defaults.dt, "solver"_a = defaults.solver, "tolerance"_a = defaults.solving.tolerance,
           "max_iterations"_a = nb::none(), nb::kw_only(), "integrator"_a = "euler", "margin"_a = stabilization.margin,
@@ -283,15 +286,19 @@ void bind_simulator(nb::module_& m) {
           "restitution_threshold"_a = defaults.restitution_threshold, "soft_contacts"_a = nb::none(),
           "soft_limits"_a = nb::none(), "soft_loops"_a = nb::none(), "relaxation"_a = nb::none(),
           "sides"_a = defaults.solving.sides, "alpha"_a = nb::none(), "rho"_a = nb::none(),
-          "warm_start"_a = defaults.warm_start, "joint_limits"_a = defaults.joint_limits,
-          "joint_friction"_a = defaults.joint_friction, "profile"_a = defaults.profile,
+          "gjk"_a = taut::name_of(defaults.narrow_phase.variant),
+          "gjk_start"_a = taut::name_of(defaults.narrow_phase.start), "warm_start"_a = defaults.warm_start,
+          "joint_limits"_a = defaults.joint_limits, "joint_friction"_a = defaults.joint_friction,
+          "profile"_a = defaults.profile,
           "dt in s, tolerance in m/s on the judge. integrator: 'euler' (semi-implicit) or 'moreau' (midpoint). margin: "
           "closer than this (m) a pair is a contact. correction, limit_correction, loop_correction: share of a "
           "penetration, of a violated limit, of an open loop corrected in a step, at most at correction_speed (m/s); "
           "penetration (m) is let alone. compliance (m/N) makes contacts give way: at rest a force f sinks by f "
           "compliance; tangential_compliance makes sticking ones creep. Impacts slower than restitution_threshold do "
           "not bounce. soft_contacts, soft_limits, soft_loops: a Softening, instead of rigid constraints. relaxation, "
-          "sides, alpha and rho go to the solver, as in `solve`. profile fills `seconds`.")
+          "sides, alpha and rho go to the solver, as in `solve`. gjk: 'vanilla', 'polyak' or 'nesterov'; gjk_start: "
+          "'none', "
+          "'boxes', 'previous', 'turned' or 'transported', where GJK starts. profile fills `seconds`.")
       .def("step", &step, "q"_a, "v"_a, "tau"_a = nb::none(), "fext"_a = nb::none(), "control"_a = nb::none(),
            "One step. tau (nv,), fext (njoints, 6): (force, moment) in the joints' frames, control: one value per "
            "actuator of the scene.")

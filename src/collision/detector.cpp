@@ -18,7 +18,8 @@ bool leads(const Shape& a, const Shape& b) {
 
 }  // namespace
 
-CollisionDetector::CollisionDetector(const pinocchio::GeometryModel& geometry) {
+CollisionDetector::CollisionDetector(const pinocchio::GeometryModel& geometry, NarrowPhase narrow_phase)
+    : narrow_phase_(narrow_phase), gjk_({.variant = narrow_phase.variant}) {
   const auto& objects = geometry.geometryObjects;
   shapes_.reserve(objects.size());
   for (const auto& object : objects) {
@@ -86,17 +87,17 @@ CollisionDetector::CollisionDetector(const pinocchio::GeometryModel& geometry) {
   request_.enable_contact = true;
   // Height fields go through Coal's wrapper.
   request_.gjk_initial_guess = coal::GJKInitialGuess::CachedGuess;
-  request_.gjk_tolerance = tolerance;
-  request_.epa_tolerance = tolerance;
-  request_.gjk_max_iterations = gjk_iterations;
-  request_.epa_max_iterations = epa_iterations;
-  epa_.reset(epa_iterations, tolerance);
+  request_.gjk_tolerance = vanilla_.options().tolerance;
+  request_.epa_tolerance = vanilla_.options().tolerance;
+  request_.gjk_max_iterations = static_cast<std::size_t>(vanilla_.options().max_iterations);
+  request_.epa_max_iterations = static_cast<std::size_t>(vanilla_.options().max_epa_iterations);
 }
 
 CollisionMemory CollisionDetector::memory() const {
   CollisionMemory memory;
   memory.touches.reserve(64);
   memory.guesses.resize(pairs_.size());
+  if (needs_past(narrow_phase_.start)) memory.pasts.resize(pairs_.size());
   return memory;
 }
 
@@ -136,7 +137,7 @@ void CollisionDetector::place(const pinocchio::GeometryModel& geometry, const st
   }
 }
 
-bool CollisionDetector::culled(const Pair& pair, const CollisionMemory::Guess& guess, double margin) const {
+bool CollisionDetector::culled(const Pair& pair, const GjkGuess& guess, double margin) const {
   const Ball& a = balls_[pair.leading];
   const Ball& b = balls_[pair.other];
   if (pair.method == Pair::Method::half_space) {
@@ -154,9 +155,9 @@ bool CollisionDetector::culled(const Pair& pair, const CollisionMemory::Guess& g
   if ((first.vertices && first.vertices->size() > cheap) || (second.vertices && second.vertices->size() > cheap)) {
     return false;
   }
-  // Pairs with a closed form leave no direction behind; the line of centres is a good one for them.
-  const Vector3d n = closed_form(first, second) ? Vector3d((a.center - b.center).normalized())
-                                                : Vector3d((poses_[pair.leading].rotation * guess.ray).normalized());
+  // Pairs with a closed form leave no direction behind, new ones have none; the line of centres is a good one for them.
+  const Vector3d n = guess.ray.isZero(0.0) ? Vector3d((a.center - b.center).normalized())
+                                           : Vector3d((poses_[pair.leading].rotation * guess.ray).normalized());
   return separation(first, poses_[pair.leading], second, poses_[pair.other], n) > margin;
 }
 
@@ -172,12 +173,13 @@ void CollisionDetector::detect(const pinocchio::GeometryModel& geometry, const s
     if (culled(group, margin)) return;
     for (int order = group.first; order < group.last; ++order) {
       const Pair& pair = pairs_[static_cast<std::size_t>(order)];
-      CollisionMemory::Guess& guess = memory.guesses[static_cast<std::size_t>(order)];
+      GjkGuess& guess = memory.guesses[static_cast<std::size_t>(order)];
+      GjkPast* past = memory.pasts.empty() ? nullptr : &memory.pasts[static_cast<std::size_t>(order)];
       const double reach = margin + balls_[pair.leading].travel + balls_[pair.other].travel;
       if (culled(pair, guess, reach)) continue;
       ++narrow_phase_calls_;
       patch_.count = 0;
-      collide(pair, reach, guess);
+      collide(pair, reach, guess, past);
       if (patch_.count == 0) continue;
       reduce_to_four(patch_);
       while (before != memory.touches.end() && before->order < order) ++before;

@@ -23,14 +23,14 @@ coal::Transform3s to_coal(const Pose& pose) { return {pose.rotation, pose.transl
 
 }  // namespace
 
-void CollisionDetector::collide(const Pair& pair, double margin, CollisionMemory::Guess& guess) {
+void CollisionDetector::collide(const Pair& pair, double margin, GjkGuess& guess, GjkPast* past) {
   switch (pair.method) {
     case Pair::Method::half_space:
       half_space_patch(shapes_[pair.leading], poses_[pair.leading], shapes_[pair.other], poses_[pair.other], margin,
                        patch_);
       break;
     case Pair::Method::convex:
-      collide_convex(pair, margin, guess);
+      collide_convex(pair, margin, guess, past);
       break;
     case Pair::Method::height_field:
       collide_height_field(pair, margin);
@@ -62,42 +62,51 @@ CollisionDetector::Witness CollisionDetector::run_closed_form(const Pair& pair, 
   return {.found = true, .normal = -contact.normal, .point = contact.pos, .distance = contact.penetration_depth};
 }
 
-// GJK and EPA themselves, not Coal's wrapper around them: that one allocates at every call, for the messages of
-// assertions that are compiled out.
-CollisionDetector::Witness CollisionDetector::run_gjk(const Pair& pair, const Vector3d& shift, double margin,
-                                                      CollisionMemory::Guess& guess) {
-  using Status = coal::details::GJK::Status;
+CollisionDetector::Witness CollisionDetector::run_gjk(Gjk& gjk, const Pair& pair, const Vector3d& shift, double margin,
+                                                      GjkGuess& guess) {
   const Pose& pose = poses_[pair.leading];
   Pose shifted = poses_[pair.other];
   shifted.translation += shift;
-  minkowski_.set(static_cast<const coal::ShapeBase*>(shapes_[pair.leading].geometry),
-                 static_cast<const coal::ShapeBase*>(shapes_[pair.other].geometry), to_coal(pose), to_coal(shifted));
-  gjk_.setDistanceEarlyBreak(margin);
-  const Vector3d start = guess.ray;
-  const Status status = gjk_.evaluate(minkowski_, start, guess.support);
-  guess.support = gjk_.support_hint;
+  const Gjk::Status status =
+      gjk.run(shapes_[pair.leading], pose, shapes_[pair.other], shifted, guess.ray, guess.support, margin);
+  guess.support = gjk.hint();
   // A ray of zero length (overlap) is no direction to start from.
-  if (gjk_.ray.squaredNorm() > 1e-20 && gjk_.ray.allFinite()) guess.ray = gjk_.ray.normalized();
+  if (gjk.ray().squaredNorm() > 1e-20 && gjk.ray().allFinite()) guess.ray = gjk.ray().normalized();
+  if (status == Gjk::Status::beyond) return {};
+  const auto found = gjk.witness();
+  if (!found) return {};
+  if (status == Gjk::Status::overlapping) guess.ray = found->normal;
+  return {.found = found->distance <= margin,
+          .normal = pose.rotation * found->normal,
+          .point = pose * (0.5 * (found->point_1 + found->point_2)),
+          .distance = found->distance};
+}
 
-  Witness witness;
-  Vector3d point_1, point_2, normal;
-  if (status == Status::NoCollisionEarlyStopped || status == Status::DidNotRun) {
-    return witness;
-  } else if (status == Status::Collision) {
-    epa_.reset(epa_iterations, tolerance);
-    epa_.evaluate(gjk_, -start);
-    if (epa_.status == coal::details::EPA::FallBack || epa_.status == coal::details::EPA::DidNotRun) return witness;
-    epa_.getWitnessPointsAndNormal(minkowski_, point_1, point_2, normal);
-    witness.distance = std::min(0.0, -epa_.depth);
-    guess.ray = -epa_.normal;
-  } else {
-    gjk_.getWitnessPointsAndNormal(minkowski_, point_1, point_2, normal);
-    witness.distance = gjk_.distance;
+// The first question to a pair, from where the options say.
+CollisionDetector::Witness CollisionDetector::run_from_start(const Pair& pair, double margin, GjkGuess& guess,
+                                                             GjkPast* past) {
+  const Shape& first = shapes_[pair.leading];
+  const Shape& second = shapes_[pair.other];
+  const Pose& oM1 = poses_[pair.leading];
+  const Pose& oM2 = poses_[pair.other];
+  const Pose relative{oM1.rotation.transpose() * oM2.rotation,
+                      oM1.rotation.transpose() * (oM2.translation - oM1.translation)};
+  guess.ray = start_direction(narrow_phase_.start, first, second, relative, guess, past);
+  if (narrow_phase_.start == GjkStart::none) guess.support.setZero();
+  const Witness witness = run_gjk(gjk_, pair, Vector3d::Zero(), margin, guess);
+  if (past) {
+    past->relative = relative;
+    const auto estimate = witness.found ? std::nullopt : gjk_.witness();
+    const Vector3d half = 0.5 * witness.distance * witness.normal;
+    const Vector3d point_1 = estimate ? oM1 * estimate->point_1 : Vector3d(witness.point + half);
+    const Vector3d point_2 = estimate ? oM1 * estimate->point_2 : Vector3d(witness.point - half);
+    past->point_1 = oM1.rotation.transpose() * (point_1 - oM1.translation);
+    past->point_2 = oM2.rotation.transpose() * (point_2 - oM2.translation);
   }
-  witness.found = witness.distance <= margin;
-  witness.normal = -(pose.rotation * normal);
-  witness.point = pose * (0.5 * (point_1 + point_2));
-  return witness;
+  if (witness.found || narrow_phase_.variant == GjkVariant::vanilla) return witness;
+  // With momentum GJK stops at a direction that it does not tell. From its point the vanilla one is there at once.
+  const double reached = separation(first, oM1, second, oM2, (oM1.rotation * guess.ray).normalized());
+  return reached > margin ? witness : run_gjk(vanilla_, pair, Vector3d::Zero(), margin, guess);
 }
 
 // From a little apart along a direction the nearest features are those of the contact, and GJK sees them clearly. For
@@ -113,10 +122,10 @@ void CollisionDetector::ask_from_apart(const Pair& pair, double margin, double& 
     if (!away.allFinite()) continue;
     double reached = separation(first, poses_[pair.leading], second, poses_[pair.other], away);
     for (int attempt = 0; attempt < 10; ++attempt) {
-      CollisionMemory::Guess fresh;
+      GjkGuess fresh;
       fresh.ray = poses_[pair.leading].rotation.transpose() * away;
       const Vector3d shift = -(apart + std::max(0.0, -reached)) * away;
-      const Witness other = run_gjk(pair, shift, margin + 4.0 * shift.norm(), fresh);
+      const Witness other = run_gjk(vanilla_, pair, shift, margin + 4.0 * shift.norm(), fresh);
       if (!other.found || !other.normal.allFinite()) break;
       away = other.normal.normalized();
       const double s = separation(first, poses_[pair.leading], second, poses_[pair.other], away);
@@ -131,7 +140,7 @@ void CollisionDetector::ask_from_apart(const Pair& pair, double margin, double& 
   }
 }
 
-void CollisionDetector::collide_convex(const Pair& pair, double margin, CollisionMemory::Guess& guess) {
+void CollisionDetector::collide_convex(const Pair& pair, double margin, GjkGuess& guess, GjkPast* past) {
   const Shape& first = shapes_[pair.leading];
   const Shape& second = shapes_[pair.other];
   const Pose& first_pose = poses_[pair.leading];
@@ -147,7 +156,7 @@ void CollisionDetector::collide_convex(const Pair& pair, double margin, Collisio
   const auto measured = [&](const Vector3d& n) {
     return n.allFinite() ? separation(first, first_pose, second, second_pose, n.normalized()) : -HUGE_VAL;
   };
-  Witness witness = run_gjk(pair, Vector3d::Zero(), margin, guess);
+  Witness witness = run_from_start(pair, margin, guess, past);
   if (!witness.found) {
     witness.normal = first_pose.rotation * guess.ray;  // what GJK says separates them
     witness.point = 0.5 * (balls_[pair.leading].center + balls_[pair.other].center);

@@ -64,7 +64,7 @@ class Stopwatch {
 Simulator::Simulator(std::shared_ptr<const Scene> scene, SimulatorOptions options)
     : scene_(checked(std::move(scene))),
       options_(checked(std::move(options))),
-      detector_(scene_->geometry),
+      detector_(scene_->geometry, options_.narrow_phase),
       dynamics_(scene_->model),
       joint_rows_(taut::joint_rows(scene_->model, scene_->ball_limits)),
       free_joints_(scene_->model),

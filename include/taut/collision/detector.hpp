@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "taut/collision/contact.hpp"
+#include "taut/collision/gjk.hpp"
 #include "taut/collision/patch.hpp"
 
 namespace taut {
@@ -22,13 +23,15 @@ struct CollisionMemory {
     int slot;
     Eigen::Vector3d local;  ///< position in the frame of the pair's leading shape
   };
-  /// Where GJK left a pair.
-  struct Guess {
-    Eigen::Vector3d ray = Eigen::Vector3d::UnitX();  ///< in the leading shape's frame
-    Eigen::Vector2i support = Eigen::Vector2i::Zero();
-  };
-  std::vector<Touch> touches;  ///< sorted by order
-  std::vector<Guess> guesses;  ///< one per pair, by order
+  std::vector<Touch> touches;     ///< sorted by order
+  std::vector<GjkGuess> guesses;  ///< where GJK left each pair, by order; the leading shape is the first
+  std::vector<GjkPast> pasts;     ///< the same, if the start needs it; else empty
+};
+
+/// Which GJK a detector runs, and from where: those that win in `taut bench gjk step`.
+struct NarrowPhase {
+  GjkVariant variant = GjkVariant::vanilla;
+  GjkStart start = GjkStart::previous;
 };
 
 /// Contacts of a configuration: a cull that never misses a pair, Coal's GJK and EPA, patches of up to four points.
@@ -38,7 +41,7 @@ struct CollisionMemory {
 class CollisionDetector {
  public:
   /// Throws std::invalid_argument naming the shape if one is degenerate or of a kind taut does not collide.
-  explicit CollisionDetector(const pinocchio::GeometryModel& geometry);
+  explicit CollisionDetector(const pinocchio::GeometryModel& geometry, NarrowPhase narrow_phase = {});
 
   /// Finds every contact with a gap below `margin` plus a bound on what the two bodies travel in `dt`, in the order
   ///  of the pairs, and gives it its identity. `oMi` and `velocity` (local) are those of the joints.
@@ -87,8 +90,8 @@ class CollisionDetector {
   void sweep(double margin);
   void place(const pinocchio::GeometryModel& geometry, const std::vector<pinocchio::SE3>& oMi,
              std::span<const pinocchio::Motion> velocity, double dt);
-  bool culled(const Pair& pair, const CollisionMemory::Guess& guess, double margin) const;
-  void collide(const Pair& pair, double margin, CollisionMemory::Guess& guess);
+  bool culled(const Pair& pair, const GjkGuess& guess, double margin) const;
+  void collide(const Pair& pair, double margin, GjkGuess& guess, GjkPast* past);
   struct Witness {
     bool found = false;
     Eigen::Vector3d normal = Eigen::Vector3d::UnitZ();  ///< to the leading shape
@@ -98,8 +101,9 @@ class CollisionDetector {
   static bool closed_form(const Shape& first, const Shape& second);
   Witness run_closed_form(const Pair& pair, double margin);
   void ask_from_apart(const Pair& pair, double margin, double& best, Witness& witness);
-  Witness run_gjk(const Pair& pair, const Eigen::Vector3d& shift, double margin, CollisionMemory::Guess& guess);
-  void collide_convex(const Pair& pair, double margin, CollisionMemory::Guess& guess);
+  Witness run_gjk(Gjk& gjk, const Pair& pair, const Eigen::Vector3d& shift, double margin, GjkGuess& guess);
+  Witness run_from_start(const Pair& pair, double margin, GjkGuess& guess, GjkPast* past);
+  void collide_convex(const Pair& pair, double margin, GjkGuess& guess, GjkPast* past);
   void collide_height_field(const Pair& pair, double margin);
   void emit(int order, const Pair& pair, std::span<const CollisionMemory::Touch> before,
             std::vector<CollisionMemory::Touch>& now, std::vector<Contact>& contacts) const;
@@ -122,12 +126,9 @@ class CollisionDetector {
   std::vector<Ball> body_balls_;  ///< the hulls, placed
   std::vector<CollisionMemory::Touch> touches_;
   Patch patch_;
-  // Gaps enter the step as gap / dt: 1e-9 m is 1e-6 m/s at a millisecond, the solver's tolerance.
-  static constexpr double tolerance = 1e-9;
-  static constexpr int gjk_iterations = 256, epa_iterations = 64;
-  coal::details::MinkowskiDiff minkowski_;
-  coal::details::GJK gjk_{gjk_iterations, tolerance};
-  coal::details::EPA epa_{epa_iterations, tolerance};
+  NarrowPhase narrow_phase_;
+  Gjk gjk_;      ///< of the chosen variant
+  Gjk vanilla_;  ///< for second questions: its last direction is known
   coal::GJKSolver solver_;
   coal::CollisionRequest request_;
   coal::CollisionResult result_;

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "taut/collision/detector.hpp"
 #include "taut/constraints/contact.hpp"
 #include "taut/constraints/softening.hpp"
 #include "taut/solvers/solver.hpp"
@@ -22,6 +23,7 @@ struct SimulatorOptions {
   ContactCompliance compliance{};       ///< of every contact, beside that of its surfaces; 0: rigid
   double restitution_threshold = 0.02;  ///< m/s or rad/s: slower impacts do not bounce
   std::optional<Softening> soft_contacts{}, soft_limits{}, soft_loops{};  ///< MuJoCo's, instead of rigid ones
+  NarrowPhase narrow_phase{};                                             ///< which GJK, and where it starts
   bool warm_start = true;
   bool joint_limits = true;
   bool joint_friction = true;
