@@ -103,10 +103,7 @@ CollisionDetector::Witness CollisionDetector::run_from_start(const Pair& pair, d
     past->point_1 = oM1.rotation.transpose() * (point_1 - oM1.translation);
     past->point_2 = oM2.rotation.transpose() * (point_2 - oM2.translation);
   }
-  if (witness.found || narrow_phase_.variant == GjkVariant::vanilla) return witness;
-  // With momentum GJK stops at a direction that it does not tell. From its point the vanilla one is there at once.
-  const double reached = separation(first, oM1, second, oM2, (oM1.rotation * guess.ray).normalized());
-  return reached > margin ? witness : run_gjk(vanilla_, pair, Vector3d::Zero(), margin, guess);
+  return witness;
 }
 
 // From a little apart along a direction the nearest features are those of the contact, and GJK sees them clearly. For
@@ -157,12 +154,20 @@ void CollisionDetector::collide_convex(const Pair& pair, double margin, GjkGuess
     return n.allFinite() ? separation(first, first_pose, second, second_pose, n.normalized()) : -HUGE_VAL;
   };
   Witness witness = run_from_start(pair, margin, guess, past);
-  if (!witness.found) {
-    witness.normal = first_pose.rotation * guess.ray;  // what GJK says separates them
+  const auto ask_the_ray = [&] {  // what GJK says separates them
+    witness.normal = first_pose.rotation * guess.ray;
     witness.point = 0.5 * (balls_[pair.leading].center + balls_[pair.other].center);
-  }
+  };
+  if (!witness.found) ask_the_ray();
   double best = measured(witness.normal);
   if (!witness.found && best > margin) return;
+  if (!witness.found && narrow_phase_.variant != GjkVariant::vanilla) {
+    // With momentum GJK stops at a direction that it does not tell. From its point the vanilla one is there at once.
+    witness = run_gjk(vanilla_, pair, Vector3d::Zero(), margin, guess);
+    if (!witness.found) ask_the_ray();
+    best = measured(witness.normal);
+    if (!witness.found && best > margin) return;
+  }
 
   // The answer must be consistent: the normal separates the shapes by the distance it comes with, or, without a
   // contact, by more than the margin. GJK and EPA fail that once in a hundred times when polyhedra just touch
