@@ -1,13 +1,24 @@
 #include "pinocchio_bridge.hpp"
 // The bridge comes before nanobind's casters.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "taut/collision/distance.hpp"
+#include "taut/collision/derivatives.hpp"
 
 namespace {
 
+// What one size does.
+struct SizeDerivative {
+  double distance;
+  Eigen::Vector3d normal, point_1, point_2, frame;
+};
+
+using taut::CollisionDerivativeOptions;
 using taut::Distance;
 using taut::DistanceDerivatives;
 using taut::Shape;
@@ -39,15 +50,75 @@ Distance distance(nb::handle shape_1, nb::handle pose_1, nb::handle shape_2, nb:
                         pose_of(pose_2, "pose_2"));
 }
 
+CollisionDerivativeOptions options_of(const std::string& method, int samples, int depth,
+                                      std::optional<double> temperature, std::uint64_t seed, double step) {
+  const CollisionDerivativeOptions options{.method = taut::collision_method(method),
+                                           .samples = samples,
+                                           .depth = depth,
+                                           .temperature = temperature,
+                                           .seed = seed,
+                                           .step = step};
+  taut::validate(options);
+  return options;
+}
+
 DistanceDerivatives derivatives(nb::handle shape_1, nb::handle pose_1, nb::handle shape_2, nb::handle pose_2,
-                                const std::string& method, double step) {
+                                const std::string& method, int samples, int depth, std::optional<double> temperature,
+                                std::uint64_t seed, double step) {
   const Shape one = shape_of(shape_1, "shape_1"), two = shape_of(shape_2, "shape_2");
   const pinocchio::SE3 oM1 = pose_of(pose_1, "pose_1"), oM2 = pose_of(pose_2, "pose_2");
-  if (method == "auto" || method == "exact") {
-    return taut::derivatives(one, oM1, two, oM2, taut::distance(one, oM1, two, oM2));
+  const auto options = options_of(method, samples, depth, temperature, seed, step);
+  return taut::derivatives(one, oM1, two, oM2, taut::distance(one, oM1, two, oM2), options);
+}
+
+// Seconds of `distance` and of `derivatives` at each of many poses, the least of some repeats: for benchmarks.
+nb::tuple collision_seconds(nb::handle shape_1, nb::handle shape_2, const std::vector<nb::object>& poses_1,
+                            const std::vector<nb::object>& poses_2, int repeats, const std::string& method, int samples,
+                            int depth, std::optional<double> temperature, std::uint64_t seed, double step) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int inner = 16;  // calls between two looks at the clock, which costs some twenty nanoseconds
+  const Shape one = shape_of(shape_1, "shape_1"), two = shape_of(shape_2, "shape_2");
+  const auto options = options_of(method, samples, depth, temperature, seed, step);
+  if (poses_1.size() != poses_2.size()) throw std::invalid_argument("poses_1 and poses_2 differ in length");
+  if (repeats < 1) throw std::invalid_argument("repeats is " + std::to_string(repeats) + ", it must be at least 1");
+  const auto count = static_cast<Eigen::Index>(poses_1.size());
+  Eigen::VectorXd of_distance(count), of_derivatives(count);
+  double kept = 0.0;  // what is computed is used
+  for (Eigen::Index i = 0; i < count; ++i) {
+    const pinocchio::SE3 oM1 = pose_of(poses_1[i], "pose_1"), oM2 = pose_of(poses_2[i], "pose_2");
+    const Distance at = taut::distance(one, oM1, two, oM2);
+    const auto least = [&](auto&& run) {
+      double best = HUGE_VAL;
+      for (int r = 0; r < repeats; ++r) {
+        const auto start = Clock::now();
+        for (int k = 0; k < inner; ++k) kept += run();
+        best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count() / inner);
+      }
+      return best;
+    };
+    of_distance[i] = least([&] { return taut::distance(one, oM1, two, oM2).distance; });
+    of_derivatives[i] = least([&] { return taut::derivatives(one, oM1, two, oM2, at, options).distance[0]; });
   }
-  if (method == "finite_differences") return taut::central_differences(one, oM1, two, oM2, step);
-  throw std::invalid_argument("method is '" + method + "', it must be 'auto', 'exact' or 'finite_differences'");
+  if (std::isnan(kept)) throw std::runtime_error("a distance is not a number");
+  return nb::make_tuple(of_distance, of_derivatives);
+}
+
+// Sizes by name: a dictionary for each shape, of what one size does to distance, normal, points and frame.
+nb::tuple size_derivatives(nb::handle shape_1, nb::handle pose_1, nb::handle shape_2, nb::handle pose_2) {
+  const Shape one = shape_of(shape_1, "shape_1"), two = shape_of(shape_2, "shape_2");
+  const pinocchio::SE3 oM1 = pose_of(pose_1, "pose_1"), oM2 = pose_of(pose_2, "pose_2");
+  const taut::SizeDerivatives d = taut::size_derivatives(one, oM1, two, oM2, taut::distance(one, oM1, two, oM2));
+  const auto named = [&](const Shape& shape, int first) {
+    nb::dict result;
+    const auto names = taut::size_names(shape);
+    for (std::size_t k = 0; k < names.size(); ++k) {
+      const int c = first + static_cast<int>(k);
+      result[names[k]] =
+          SizeDerivative{d.distance[c], d.normal.col(c), d.point_1.col(c), d.point_2.col(c), d.frame.col(c)};
+    }
+    return result;
+  };
+  return nb::make_tuple(named(one, 0), named(two, 3));
 }
 
 }  // namespace
@@ -75,8 +146,25 @@ void bind_collision(nb::module_& m) {
       .def_prop_ro(
           "frame", [](const DistanceDerivatives& d) { return Eigen::MatrixXd(d.frame); },
           "(3, 12): the contact frame (t1, t2, n) turns by this rotation vector.")
-      .def_ro("unique", &DistanceDerivatives::unique, "False where the points may slide: a face on a face.");
+      .def_ro("unique", &DistanceDerivatives::unique,
+              "False where the points may slide, a face on a face, and where two corners just touch.")
+      .def_prop_ro(
+          "method", [](const DistanceDerivatives& d) { return taut::name_of(d.method); }, "The one that was used.");
+
+  nb::class_<SizeDerivative>(m, "SizeDerivative", "What one size of a shape does.")
+      .def_ro("distance", &SizeDerivative::distance)
+      .def_ro("normal", &SizeDerivative::normal)
+      .def_ro("point_1", &SizeDerivative::point_1)
+      .def_ro("point_2", &SizeDerivative::point_2)
+      .def_ro("frame", &SizeDerivative::frame, "A rotation vector, of the contact frame (t1, t2, n).");
 
   m.def("collision_distance", &distance, "shape_1"_a, "pose_1"_a, "shape_2"_a, "pose_2"_a);
-  m.def("collision_derivatives", &derivatives, "shape_1"_a, "pose_1"_a, "shape_2"_a, "pose_2"_a, "method"_a, "step"_a);
+  const CollisionDerivativeOptions defaults;
+  m.def("collision_derivatives", &derivatives, "shape_1"_a, "pose_1"_a, "shape_2"_a, "pose_2"_a,
+        "method"_a = taut::name_of(defaults.method), "samples"_a = defaults.samples, "depth"_a = defaults.depth,
+        "temperature"_a = nb::none(), "seed"_a = defaults.seed, "step"_a = defaults.step);
+  m.def("collision_seconds", &collision_seconds, "shape_1"_a, "shape_2"_a, "poses_1"_a, "poses_2"_a, "repeats"_a = 5,
+        "method"_a = taut::name_of(defaults.method), "samples"_a = defaults.samples, "depth"_a = defaults.depth,
+        "temperature"_a = nb::none(), "seed"_a = defaults.seed, "step"_a = defaults.step);
+  m.def("collision_size_derivatives", &size_derivatives, "shape_1"_a, "pose_1"_a, "shape_2"_a, "pose_2"_a);
 }

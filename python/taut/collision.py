@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import Any
 
 from . import _taut
-from ._taut import Distance, DistanceDerivatives
+from ._taut import Distance, DistanceDerivatives, SizeDerivative
 
-__all__ = ["Distance", "DistanceDerivatives", "derivatives", "distance"]
+__all__ = ["Distance", "DistanceDerivatives", "SizeDerivative", "derivatives", "distance", "size_derivatives"]
 
 
 def distance(shape_1: Any, pose_1: Any, shape_2: Any, pose_2: Any) -> Distance:
@@ -29,16 +29,37 @@ def distance(shape_1: Any, pose_1: Any, shape_2: Any, pose_2: Any) -> Distance:
     return _taut.collision_distance(shape_1, pose_1, shape_2, pose_2)
 
 
-def derivatives(
-    shape_1: Any, pose_1: Any, shape_2: Any, pose_2: Any, *, method: str = "auto", step: float = 1e-6
-) -> DistanceDerivatives:
+def derivatives(shape_1: Any, pose_1: Any, shape_2: Any, pose_2: Any, **options: Any) -> DistanceDerivatives:
     """Derivatives of distance, normal, points and contact frame with respect to both poses.
 
     Tangents are Pinocchio's: (linear, angular) in the frame of each shape, the first one's six before the second's.
 
-    exact               implicit differentiation on the features that touch: vertices, edges, faces, round surfaces.
-                        Where features change it is the derivative of one side.
-    finite_differences  central, with this step; for reference.
-    auto                exact.
+    method       how:
+        auto                exact, but gumbel where a convex mesh takes part; `.method` of the answer says which.
+        exact               implicit differentiation on the features that touch: vertices, edges, faces, round surfaces.
+                            Where features change it is the derivative of one side.
+        gumbel              first order, with meshes and boxes as if their corners were rounded: soft-max over the
+                            neighbours of the active vertices. Tells where to turn where exact derivatives, rightly,
+                            say that a corner stays the corner that touches.
+        gaussian            first order, the same for any shape by random directions.
+        gaussian_0          zeroth order: distances at random poses.
+        finite_differences  central, for reference.
+    samples      of the Gaussian estimators, 20.
+    depth        of Gumbel's: how many edges away neighbours are, 1.
+    temperature  how much is blurred. Gumbel: in radii of the shape, 0.02; gaussian: rad, 0.1; gaussian_0: rad, and
+                 moves in radii of the smaller shape, 0.01.
+    seed         of the random numbers: the same seed, the same answer. 0.
+    step         of finite differences, 1e-6.
     """
-    return _taut.collision_derivatives(shape_1, pose_1, shape_2, pose_2, method, step)
+    return _taut.collision_derivatives(shape_1, pose_1, shape_2, pose_2, **options)
+
+
+def size_derivatives(
+    shape_1: Any, pose_1: Any, shape_2: Any, pose_2: Any
+) -> tuple[dict[str, SizeDerivative], dict[str, SizeDerivative]]:
+    """Exact derivatives with respect to the sizes of both shapes, by name.
+
+    Names are Coal's: radius, half_length, half_side_x, offset, …; a convex mesh has scale_x, scale_y, scale_z along the
+    axes of its frame, each 1.
+    """
+    return _taut.collision_size_derivatives(shape_1, pose_1, shape_2, pose_2)

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "taut/collision/mesh.hpp"
+
 namespace taut {
 
 namespace {
@@ -114,17 +116,13 @@ Feature on_box(const Shape& shape, const Vector3d& d, const Vector3d& near, doub
   return feature;
 }
 
-Feature on_mesh(const Shape& shape, const Vector3d& d, const Vector3d& near, double angle) {
+Feature on_mesh(const Shape& shape, const Vector3d& d, const Vector3d& near, double angle, int& vertex) {
   const auto& vertices = *shape.vertices;
-  double height = -HUGE_VAL;
-  for (const Vector3d& v : vertices) height = std::max(height, v.dot(d));
+  vertex = farthest_vertex(shape, d, vertex);
   Feature feature;
-  bool first = true;
-  for (const Vector3d& v : vertices) {
-    if (v.dot(d) < height - angle * 2.0 * shape.radius) continue;
-    if (first) feature.point = v;
-    if (!first) add_flat(feature, v - feature.point);
-    first = false;
+  feature.point = vertices[vertex];
+  for (const int i : vertices_near_top(shape, d, vertex, angle * 2.0 * shape.radius)) {
+    if (i != vertex) add_flat(feature, vertices[i] - vertices[vertex]);
   }
   // A vertex of an edge or a face that the witness sits on is not a place to move from in all directions, but the
   // derivative cannot tell: on one side of the corner it holds.
@@ -134,7 +132,7 @@ Feature on_mesh(const Shape& shape, const Vector3d& d, const Vector3d& near, dou
 
 }  // namespace
 
-Feature feature_along(const Shape& shape, const Vector3d& d, const Vector3d& near, double angle) {
+Feature feature_along(const Shape& shape, const Vector3d& d, const Vector3d& near, int& vertex, double angle) {
   switch (shape.kind) {
     case Shape::Kind::sphere:
     case Shape::Kind::ellipsoid:
@@ -148,7 +146,7 @@ Feature feature_along(const Shape& shape, const Vector3d& d, const Vector3d& nea
     case Shape::Kind::box:
       return on_box(shape, d, near, angle);
     case Shape::Kind::convex:
-      return on_mesh(shape, d, near, angle);
+      return on_mesh(shape, d, near, angle, vertex);
     case Shape::Kind::half_space:
     case Shape::Kind::height_field:
       break;
@@ -160,6 +158,102 @@ Feature feature_along(const Shape& shape, const Vector3d& d, const Vector3d& nea
   add_flat(feature, shape.normal.cross(across));
   move_near(feature, near);
   return feature;
+}
+
+SizeMotion size_motion(const Shape& shape, const Feature& feature, const Vector3d& d) {
+  SizeMotion motion;
+  const double radial = d.head<2>().norm();
+  const Vector3d outward = radial > 0.0 ? Vector3d(d.x() / radial, d.y() / radial, 0.0) : Vector3d::Zero();
+  const double r = shape.size.x(), h = shape.size.z();
+  const Vector3d& p = feature.point;
+  switch (shape.kind) {
+    case Shape::Kind::sphere:
+      motion.count = 1;
+      motion.point.col(0) = d;
+      break;
+    case Shape::Kind::ellipsoid: {  // s = A² d / |A d|
+      motion.count = 3;
+      const double size = shape.size.cwiseProduct(d).norm();
+      for (int k = 0; k < 3; ++k) {
+        motion.point.col(k) = -p * (shape.size[k] * d[k] * d[k] / (size * size));
+        motion.point(k, k) += 2.0 * shape.size[k] * d[k] / size;
+      }
+      break;
+    }
+    case Shape::Kind::capsule:
+      motion.count = 2;
+      motion.point.col(0) = d;
+      if (feature.flats == 0) motion.point(2, 1) = std::copysign(1.0, p.z());
+      break;
+    case Shape::Kind::cylinder:
+      motion.count = 2;
+      if (feature.flats < 2) motion.point.col(0) = outward;
+      if (feature.flats != 1) motion.point(2, 1) = std::copysign(1.0, p.z());
+      break;
+    case Shape::Kind::cone:
+      motion.count = 2;
+      if (feature.flats == 1) {  // on the side, at the same share of the way from the apex to the rim
+        const double share = (h - p.z()) / (2.0 * h), slant = std::hypot(r, 2.0 * h);
+        const double sign = std::copysign(1.0, -feature.flat(2, 0));  // the flat points down the side, or up
+        motion.point.col(0) = share * outward;
+        motion.point(2, 1) = 1.0 - 2.0 * share;
+        motion.flat[0].col(0) = sign / slant * outward;
+        motion.flat[0](2, 1) = -2.0 * sign / slant;
+      } else {
+        const bool apex = feature.flats == 0 && p.z() > 0.0;
+        if (!apex && feature.flats == 0) motion.point.col(0) = outward;
+        motion.point(2, 1) = apex ? 1.0 : -1.0;
+      }
+      break;
+    case Shape::Kind::box:
+      motion.count = 3;
+      for (int k = 0; k < 3; ++k) {
+        bool flat = false;
+        for (int f = 0; f < feature.flats; ++f) flat = flat || feature.flat(k, f) != 0.0;
+        if (!flat) motion.point(k, k) = std::copysign(1.0, p[k]);
+      }
+      break;
+    case Shape::Kind::convex:  // scales along the axes of its frame, of which each is 1
+      motion.count = 3;
+      motion.point = p.asDiagonal();
+      for (int f = 0; f < feature.flats; ++f) motion.flat[f] = Vector3d(feature.flat.col(f)).asDiagonal();
+      break;
+    case Shape::Kind::half_space:
+      motion.count = 1;
+      motion.point.col(0) = shape.normal;
+      break;
+    case Shape::Kind::height_field:
+      break;
+  }
+  return motion;
+}
+
+std::span<const char* const> size_names(const Shape& shape) {
+  static constexpr const char* radius[] = {"radius"};
+  static constexpr const char* radii[] = {"radius_x", "radius_y", "radius_z"};
+  static constexpr const char* round[] = {"radius", "half_length"};
+  static constexpr const char* box[] = {"half_side_x", "half_side_y", "half_side_z"};
+  static constexpr const char* scale[] = {"scale_x", "scale_y", "scale_z"};
+  static constexpr const char* offset[] = {"offset"};
+  switch (shape.kind) {
+    case Shape::Kind::sphere:
+      return radius;
+    case Shape::Kind::ellipsoid:
+      return radii;
+    case Shape::Kind::capsule:
+    case Shape::Kind::cylinder:
+    case Shape::Kind::cone:
+      return round;
+    case Shape::Kind::box:
+      return box;
+    case Shape::Kind::convex:
+      return scale;
+    case Shape::Kind::half_space:
+      return offset;
+    case Shape::Kind::height_field:
+      break;
+  }
+  return {};
 }
 
 }  // namespace taut
