@@ -351,7 +351,9 @@ void bind_simulator(nb::module_& m) {
       .def_prop_ro("scene", [](const Simulator& s) { return std::const_pointer_cast<taut::Scene>(s.shared_scene()); })
       .def_prop_ro("dt", [](const Simulator& s) { return s.options().dt; })
       .def_prop_ro("tolerance", [](const Simulator& s) { return s.options().solving.tolerance; })
-      .def_prop_ro("solver", [](const Simulator& s) { return s.options().solver; });
+      .def_prop_ro("solver", [](const Simulator& s) { return s.options().solver; })
+      .def_prop_ro("gjk", [](const Simulator& s) { return taut::name_of(s.options().narrow_phase.variant); })
+      .def_prop_ro("gjk_start", [](const Simulator& s) { return taut::name_of(s.options().narrow_phase.start); });
 
   m.def(
       "mechanical_energies",

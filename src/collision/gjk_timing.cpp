@@ -48,6 +48,9 @@ std::vector<TimedDistance> time_gjk(const Shape& first, const Shape& second, std
                                 std::to_string(poses.size()) + " poses");
   }
   Gjk gjk(options);
+  // The duality gap bounds |x − x*|²: a point this close to the origin may be the origin.
+  const double nothing =
+      options.criterion == GjkCriterion::duality_gap ? std::sqrt(options.tolerance) : options.tolerance;
   std::vector<TimedDistance> results;
   results.reserve(poses.size());
   std::vector<double> samples;
@@ -64,7 +67,7 @@ std::vector<TimedDistance> time_gjk(const Shape& first, const Shape& second, std
                        .nanoseconds = spent,
                        .iterations = gjk.iterations(),
                        .touching = status == Gjk::Status::overlapping ||
-                                   (status == Gjk::Status::separated && gjk.distance() <= options.tolerance),
+                                   (status == Gjk::Status::separated && gjk.distance() <= nothing),
                        .converged = status != Gjk::Status::iteration_limit});
     guess.support = gjk.hint();
     guess.ray = gjk.ray();

@@ -12,7 +12,7 @@ struct TimedDistance {
   double distance;     ///< as `Gjk::distance`
   double nanoseconds;  ///< of a call: mean of the 90 % lowest of the repetitions, as [GJK] reports them
   int iterations;
-  bool touching;   ///< overlapping, or closer than the tolerance
+  bool touching;   ///< overlapping, or closer than the criterion can tell
   bool converged;  ///< not stopped by a limit
 };
 

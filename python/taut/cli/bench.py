@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import typer
 
-from . import bench_contact, bench_loops, bench_step
+from . import bench_contact, bench_gjk, bench_loops, bench_step
 from .terminal import console, table
 
 BENCHMARKS = {
     "step": "taut and MuJoCo 4 in one process on the same files: µs a step, contacts, residuals",
     "contact": "the experiments of the papers: contact models and solvers beside each other",
     "loops": "mechanisms with kinematic loops: whether they hold, and every solver on them",
+    "gjk": "GJK's variants and warm starts: iterations, µs, and what they save in a step",
 }
 
 app = typer.Typer(help="Measure taut; without a name, list what can be measured.", rich_markup_mode="markdown")
 app.command("step")(bench_step.step)
 app.command("contact")(bench_contact.contact)
 app.command("loops")(bench_loops.loops)
+app.command("gjk")(bench_gjk.gjk)
 
 
 @app.callback(invoke_without_command=True)

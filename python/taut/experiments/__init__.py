@@ -1,4 +1,4 @@
-"""The experiments of the papers, on taut's own simulator: `taut bench contact NAME`, `taut bench loops NAME`.
+"""The experiments of the papers, on taut's own simulator: `taut bench contact NAME`, `… loops NAME`, `… gjk NAME`.
 
 >>> from taut import experiments
 >>> "isotropy" in experiments.EXPERIMENTS
@@ -25,6 +25,7 @@ from . import (
     timings,
 )
 from .experiment import Experiment
+from .gjk import EXPERIMENTS as GJK
 from .loops import EXPERIMENTS as LOOPS
 
 # In the order of the papers, which is the order they are listed and run in.
@@ -49,4 +50,4 @@ EXPERIMENTS: dict[str, Experiment] = {
     )
 }
 
-__all__ = ["EXPERIMENTS", "LOOPS", "Experiment"]
+__all__ = ["EXPERIMENTS", "GJK", "LOOPS", "Experiment"]
