@@ -130,8 +130,8 @@ DistanceDerivatives derivatives(const Shape& first, const SE3& oM1, const Shape&
 
   const Matrix3d frame = contact_frame(at.normal);
   NormalNumbers normal(options.seed);
-  const PlacedFeature one = place(first, oM1, frame, -1.0, at.point_1, at.vertex_1, options, method, normal);
-  const PlacedFeature two = place(second, oM2, frame, 1.0, at.point_2, at.vertex_2, options, method, normal);
+  PlacedFeature one = place(first, oM1, frame, -1.0, at.point_1, at.vertex_1, options, method, normal);
+  PlacedFeature two = place(second, oM2, frame, 1.0, at.point_2, at.vertex_2, options, method, normal);
   // A blurred corner is never sharper than this; an exact one is finite where it has no derivative.
   const double floor = least_curvature(first, second, method == CollisionMethod::exact ? 1e-6 : 1e-2);
   const CollisionResponse response(one.tangent, two.tangent, at.distance, floor);
@@ -170,8 +170,8 @@ SizeDerivatives size_derivatives(const Shape& first, const SE3& oM1, const Shape
                                  const Distance& at) {
   const Matrix3d frame = contact_frame(at.normal);
   int vertex_1 = at.vertex_1, vertex_2 = at.vertex_2;
-  const PlacedFeature one(first, oM1, frame, -1.0, at.point_1, vertex_1);
-  const PlacedFeature two(second, oM2, frame, 1.0, at.point_2, vertex_2);
+  PlacedFeature one(first, oM1, frame, -1.0, at.point_1, vertex_1);
+  PlacedFeature two(second, oM2, frame, 1.0, at.point_2, vertex_2);
   const CollisionResponse response(one.tangent, two.tangent, at.distance, least_curvature(first, second));
 
   Rows3 own_1 = Rows3::Zero(), own_2 = Rows3::Zero();  // in the contact frame

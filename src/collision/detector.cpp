@@ -6,17 +6,7 @@
 
 namespace taut {
 
-namespace {
-
 using Eigen::Vector3d;
-
-// The same order for (a, b) and (b, a): by kind, then by size. Twins keep the order of the model.
-bool leads(const Shape& a, const Shape& b) {
-  if (a.kind != b.kind) return a.kind < b.kind;
-  return a.radius < b.radius;
-}
-
-}  // namespace
 
 CollisionDetector::CollisionDetector(const pinocchio::GeometryModel& geometry, NarrowPhase narrow_phase)
     : narrow_phase_(narrow_phase), gjk_({.variant = narrow_phase.variant}) {

@@ -36,8 +36,8 @@ bool newton(const Shape& first, const SE3& oM1, const Shape& second, const SE3& 
   for (int round = 0; round < 6; ++round) {
     const Matrix3d frame = contact_frame(best.normal);
     const auto T = frame.leftCols<2>();
-    const PlacedFeature one(first, oM1, frame, -1.0, best.point_1, best.vertex_1, angle);
-    const PlacedFeature two(second, oM2, frame, 1.0, best.point_2, best.vertex_2, angle);
+    PlacedFeature one(first, oM1, frame, -1.0, best.point_1, best.vertex_1, angle);
+    PlacedFeature two(second, oM2, frame, 1.0, best.point_2, best.vertex_2, angle);
     const CollisionResponse response(one.tangent, two.tangent, best.distance, least_curvature(first, second));
     const Vector3d p_1 = oM1.act(one.local.point), p_2 = oM2.act(two.local.point);
     const Vector3d rest = p_1 - p_2 - best.distance * best.normal;

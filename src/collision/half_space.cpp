@@ -29,10 +29,11 @@ void half_space_patch(const Shape& shape, const Pose& pose, const Shape& half_sp
   const Vector3d n = half_space_pose.rotation * half_space.normal;
   const double offset = half_space.offset + n.dot(half_space_pose.translation);
   patch.normal = n;
+  patch.second_is_reference = true;
   patch.count = 0;
   const auto touch = [&](const Vector3d& x) {
     const double gap = n.dot(x) - offset;
-    if (gap <= margin) patch.add(x - 0.5 * gap * n, gap);
+    if (gap <= margin) patch.add(x - 0.5 * gap * n, gap, PatchOrigin(PatchOrigin::Kind::vertex));
   };
   const Vector3d n_local = pose.rotation.transpose() * n;
   const double r = shape.size.x(), h = shape.size.z();

@@ -30,7 +30,7 @@ struct Spectrum {
 
 }  // namespace
 
-CollisionResponse::CollisionResponse(const TangentFeature& one, const TangentFeature& two, double phi, double floor)
+CollisionResponse::CollisionResponse(TangentFeature& one, TangentFeature& two, double phi, double floor)
     : K(one.curvature + two.curvature + phi * Matrix2d::Identity()),
       by_slip(Matrix2d::Zero()),
       by_tilt(Eigen::Matrix<double, 2, 4>::Zero()),
@@ -39,6 +39,11 @@ CollisionResponse::CollisionResponse(const TangentFeature& one, const TangentFea
       flats_1(one.flats),
       flats_2(two.flats),
       unique(true) {
+  const auto raise = [&](const Matrix2d& missing) {
+    K += missing;
+    one.curvature += 0.5 * missing;
+    two.curvature += 0.5 * missing;
+  };
   const Matrix2d W = one.flat * one.flat.transpose() + two.flat * two.flat.transpose();  // W Wᵀ: unused columns are 0
   const Spectrum flat(W);
   constexpr double parallel = 1e-12;  // square of an angle: what counts as one direction
@@ -46,9 +51,12 @@ CollisionResponse::CollisionResponse(const TangentFeature& one, const TangentFea
   unique = flats_1 + flats_2 == rank;
   if (rank == 0) {
     const Spectrum curved(K);
-    unique = unique && curved.small > floor;
     const double large = std::max(curved.large, floor), small = std::max(curved.small, floor);
-    K = large * curved.u * curved.u.transpose() + small * curved.s * curved.s.transpose();
+    if (curved.small < floor) {
+      unique = false;
+      raise((large - curved.large) * curved.u * curved.u.transpose() +
+            (small - curved.small) * curved.s * curved.s.transpose());
+    }
     by_slip = curved.u * curved.u.transpose() / large + curved.s * curved.s.transpose() / small;
     return;
   }
@@ -57,8 +65,10 @@ CollisionResponse::CollisionResponse(const TangentFeature& one, const TangentFea
   Matrix2d decided = inverse;
   if (rank == 1) {
     const double along = flat.s.dot(K * flat.s), least = std::max(along, floor);
-    unique = unique && along > floor;
-    K += (least - along) * flat.s * flat.s.transpose();
+    if (along < floor) {
+      unique = false;
+      raise((least - along) * flat.s * flat.s.transpose());
+    }
     by_slip = flat.s * flat.s.transpose() / least;
     decided -= by_slip * K * inverse;
   }

@@ -22,7 +22,8 @@ struct TangentFeature {
 /// repeat each other (a face on a face) leave the slides open: the shortest are taken.
 struct CollisionResponse {
   /// `floor` is the least that K may be along any direction: below it there is no derivative, only a finite number.
-  CollisionResponse(const TangentFeature& one, const TangentFeature& two, double phi, double floor);
+  /// What is missing is given to both shapes, half and half, as curvature.
+  CollisionResponse(TangentFeature& one, TangentFeature& two, double phi, double floor);
 
   Eigen::Matrix2d K;
   Eigen::Matrix2d by_slip;              ///< a per e

@@ -210,7 +210,7 @@ void CollisionDetector::collide_height_field(const Pair& pair, double margin) {
     // Coal's point may be anywhere on the cell; of a round shape the nearest one is known.
     const Vector3d point =
         round ? Vector3d(pose * support(shape, pose.rotation.transpose() * -n) - 0.5 * gap * n) : Vector3d(contact.pos);
-    patch_.add(point, gap);
+    patch_.add(point, gap, PatchOrigin(PatchOrigin::Kind::vertex));
   }
   // A shape that stands whole on level cells meets a half-space: its corners, not points inside its face.
   const Pose& field = poses_[pair.other];

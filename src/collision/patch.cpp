@@ -10,23 +10,31 @@ namespace {
 
 using Eigen::Vector3d;
 
+using Kind = PatchOrigin::Kind;
+
 // The part of a shape that faces a direction: a face (with its outward normal), an edge or a point, in the world.
-struct Feature {
+struct Facing {
   static constexpr int capacity = 24;
   std::array<Vector3d, capacity> points;
+  std::array<PatchOrigin, capacity> origins;
+  std::array<bool, capacity> cut;  // the line from a point to the next one is not an edge of the shape but a cut
   int count = 0;
   bool flat = false;
   Vector3d normal = Vector3d::Zero();
 
-  void add(const Vector3d& x) {
-    if (count < capacity) points[count++] = x;
+  void add(const Vector3d& x) { add(x, PatchOrigin(Kind::vertex), false); }
+  void add(const Vector3d& x, const PatchOrigin& origin, bool then_cut) {
+    if (count == capacity) return;
+    points[count] = x;
+    origins[count] = origin;
+    cut[count++] = then_cut;
   }
 };
 
 constexpr double cos_45 = 0.70710678118654752;
 
 // A cap as an octagon with a vertex toward `local`, the direction in which the disk may tilt.
-void add_disk(Feature& feature, const Pose& pose, double radius, double z, const Vector3d& local) {
+void add_disk(Facing& feature, const Pose& pose, double radius, double z, const Vector3d& local) {
   const double length = local.head<2>().norm();
   const Eigen::Vector2d u = length > 1e-9 ? Eigen::Vector2d(local.head<2>() / length) : Eigen::Vector2d(1.0, 0.0);
   const Eigen::Vector2d w(-u.y(), u.x());
@@ -40,7 +48,7 @@ void add_disk(Feature& feature, const Pose& pose, double radius, double z, const
   feature.normal = order * pose.rotation.col(2);
 }
 
-void add_box_face(Feature& feature, const Shape& box, const Pose& pose, const Vector3d& d) {
+void add_box_face(Facing& feature, const Shape& box, const Pose& pose, const Vector3d& d) {
   int axis;
   d.cwiseAbs().maxCoeff(&axis);
   const double sign = d[axis] < 0.0 ? -1.0 : 1.0;
@@ -60,21 +68,21 @@ void add_box_face(Feature& feature, const Shape& box, const Pose& pose, const Ve
 double cross(const Eigen::Vector2d& a, const Eigen::Vector2d& b) { return a.x() * b.y() - a.y() * b.x(); }
 
 // The vertices of a mesh within a thousandth of its radius of the farthest one, as a convex polygon seen along d.
-void add_mesh_face(Feature& feature, const Shape& mesh, const Pose& pose, const Vector3d& d) {
+void add_mesh_face(Facing& feature, const Shape& mesh, const Pose& pose, const Vector3d& d) {
   const double limit = d.dot(support(mesh, d)) - 1e-3 * mesh.radius;
   const Vector3d u = d.unitOrthogonal();
   const Vector3d w = d.cross(u);
-  std::array<Vector3d, Feature::capacity> found;
+  std::array<Vector3d, Facing::capacity> found;
   int count = 0, seen = 0;
   for (const Vector3d& v : *mesh.vertices) {
     if (d.dot(v) < limit) continue;
-    if (count < Feature::capacity) found[count++] = v;
+    if (count < Facing::capacity) found[count++] = v;
     ++seen;
   }
-  if (seen > Feature::capacity) {  // a fine mesh: its extreme vertices in evenly spread directions stand for the face
+  if (seen > Facing::capacity) {  // a fine mesh: its extreme vertices in evenly spread directions stand for the face
     count = 0;
-    for (int k = 0; k < Feature::capacity; ++k) {
-      const double angle = 2.0 * M_PI * k / Feature::capacity;
+    for (int k = 0; k < Facing::capacity; ++k) {
+      const double angle = 2.0 * M_PI * k / Facing::capacity;
       const Vector3d direction = std::cos(angle) * u + std::sin(angle) * w;
       const Vector3d* best = nullptr;
       for (const Vector3d& v : *mesh.vertices) {
@@ -89,7 +97,7 @@ void add_mesh_face(Feature& feature, const Shape& mesh, const Pose& pose, const 
     return p.x() < q.x() || (p.x() == q.x() && p.y() < q.y());
   });
   // Monotone chain, counter-clockwise about d.
-  std::array<Vector3d, 2 * Feature::capacity> hull;
+  std::array<Vector3d, 2 * Facing::capacity> hull;
   int size = 0;
   for (int pass = 0; pass < 2; ++pass) {
     const int base = size;
@@ -112,8 +120,8 @@ void add_mesh_face(Feature& feature, const Shape& mesh, const Pose& pose, const 
   feature.normal = pose.rotation * normal.normalized();
 }
 
-Feature facing(const Shape& shape, const Pose& pose, const Vector3d& direction) {
-  Feature feature;
+Facing facing(const Shape& shape, const Pose& pose, const Vector3d& direction) {
+  Facing feature;
   const Vector3d d = pose.rotation.transpose() * direction;
   const double r = shape.size.x(), h = shape.size.z();
   switch (shape.kind) {
@@ -163,29 +171,33 @@ double separation(const Shape& first, const Pose& first_pose, const Shape& secon
 
 namespace {
 
-double area(const Feature& face) {
+double area(const Facing& face) {
   Vector3d twice = Vector3d::Zero();
   for (int i = 0; i < face.count; ++i) twice += face.points[i].cross(face.points[(i + 1) % face.count]);
   return 0.5 * std::abs(face.normal.dot(twice));
 }
 
 // Clips a polygon, a segment or a point by the side planes of a face [Sutherland and Hodgman 1974].
-void clip(Feature& incident, const Feature& face) {
+void clip(Facing& incident, const Facing& face) {
   for (int e = 0; e < face.count && incident.count > 0; ++e) {
     const Vector3d edge = face.points[(e + 1) % face.count] - face.points[e];
     const Vector3d inward = face.normal.cross(edge).normalized();
     const double level = inward.dot(face.points[e]) - 1e-9;  // what lies on the edge stays
-    Feature kept;
+    Facing kept;
     const int sides = incident.count == 2 ? 1 : incident.count;  // a segment is not a closed loop
     for (int i = 0; i < incident.count; ++i) {
       const Vector3d& a = incident.points[i];
+      const bool cut = incident.cut[i];
       const double height_a = inward.dot(a) - level;
-      if (height_a >= 0.0) kept.add(a);
+      if (height_a >= 0.0) kept.add(a, incident.origins[i], cut);
       if (i >= sides || incident.count == 1) continue;
       const Vector3d& b = incident.points[(i + 1) % incident.count];
       const double height_b = inward.dot(b) - level;
       if ((height_a > 0.0 && height_b < 0.0) || (height_a < 0.0 && height_b > 0.0)) {
-        kept.add(a + height_a / (height_a - height_b) * (b - a));
+        // Two sides meet in a corner of the face.
+        const PatchOrigin origin =
+            cut ? PatchOrigin(Kind::corner, incident.normal, inward) : PatchOrigin(Kind::crossing, b - a, inward);
+        kept.add(a + height_a / (height_a - height_b) * (b - a), origin, height_a > 0.0 || cut);
       }
     }
     kept.flat = incident.flat, kept.normal = incident.normal;
@@ -224,8 +236,8 @@ void convex_patch(const Shape& first, const Pose& first_pose, const Shape& secon
                   const Vector3d& normal, const Vector3d& point, double distance, double margin, Patch& patch) {
   patch.count = 0;
   patch.normal = normal;
-  Feature face_1 = facing(first, first_pose, -normal);
-  Feature face_2 = facing(second, second_pose, normal);
+  Facing face_1 = facing(first, first_pose, -normal);
+  Facing face_2 = facing(second, second_pose, normal);
 
   // The best direction. Ties go to a face: within 1e-9 m the witness cannot tell.
   const double witness = separation(first, first_pose, second, second_pose, normal);
@@ -243,21 +255,29 @@ void convex_patch(const Shape& first, const Pose& first_pose, const Shape& secon
   const bool square_1 = face_1.flat && -face_1.normal.dot(patch.normal) > 1.0 - 1e-12;
   const bool square_2 = face_2.flat && face_2.normal.dot(patch.normal) > 1.0 - 1e-12;
   if (square_1 || square_2) {
-    const bool second_is_reference = !square_1 || (square_2 && area(face_2) >= area(face_1));
-    const Feature& face = second_is_reference ? face_2 : face_1;
-    Feature& incident = second_is_reference ? face_1 : face_2;
+    patch.second_is_reference = !square_1 || (square_2 && area(face_2) >= area(face_1));
+    const Facing& face = patch.second_is_reference ? face_2 : face_1;
+    Facing& incident = patch.second_is_reference ? face_1 : face_2;
     clip(incident, face);
-    const double side = second_is_reference ? 1.0 : -1.0;
+    const double side = patch.second_is_reference ? 1.0 : -1.0;
     for (int i = 0; i < incident.count; ++i) {
       const double gap = side * patch.normal.dot(incident.points[i] - face.points[0]);
-      if (gap <= margin) patch.add(incident.points[i] - 0.5 * side * gap * patch.normal, gap);
+      if (gap <= margin) {
+        patch.add(incident.points[i] - 0.5 * side * gap * patch.normal, gap, incident.origins[i]);
+      }
     }
   }
   // The deepest point must be there, also where a polygon stands for a disk.
   const double deepest = patch.normal == normal ? distance : best;
   double lowest = HUGE_VAL;
   for (int i = 0; i < patch.count; ++i) lowest = std::min(lowest, patch.points[i].gap);
-  if (deepest <= margin && (patch.count == 0 || deepest < lowest - 1e-7)) patch.add(point, deepest);
+  if (deepest <= margin && (patch.count == 0 || deepest < lowest - 1e-7))
+    patch.add(point, deepest, PatchOrigin(Kind::witness));
+}
+
+bool leads(const Shape& a, const Shape& b) {
+  if (a.kind != b.kind) return a.kind < b.kind;
+  return a.radius < b.radius;
 }
 
 void reduce_to_four(Patch& patch) {

@@ -185,7 +185,7 @@ TEST(Patch, ReductionKeepsTheDeepestAndAWideArea) {
     for (int i = 0; i < count; ++i) {
       const Vector3d x = random_vector(rng, 1.0);
       const double gap = 1e-4 * x.z();  // points of a sole that is nearly flat: those that hover would be dropped
-      patch.add({x.x(), x.y(), 0.0}, gap);
+      patch.add({x.x(), x.y(), 0.0}, gap, PatchOrigin(PatchOrigin::Kind::vertex));
       deepest = std::min(deepest, gap);
     }
     reduce_to_four(patch);
