@@ -33,7 +33,8 @@ void CollisionDetector::collide(const Pair& pair, double margin, GjkGuess& guess
       collide_convex(pair, margin, guess, past);
       break;
     case Pair::Method::height_field:
-      collide_height_field(pair, margin);
+      height_field_patch(shapes_[pair.leading], poses_[pair.leading], shapes_[pair.other], poses_[pair.other], margin,
+                         request_, result_, patch_);
       break;
   }
 }
@@ -70,7 +71,8 @@ CollisionDetector::Witness CollisionDetector::run_gjk(Gjk& gjk, const Pair& pair
   const Gjk::Status status =
       gjk.run(shapes_[pair.leading], pose, shapes_[pair.other], shifted, guess.ray, guess.support, margin);
   guess.support = gjk.hint();
-  // A ray of zero length (overlap) is no direction to start from.
+  // Of length one: from the separation vector itself Coal takes the start for the solution and ends momentum at once
+  // (docs/experiments/gjk.md). A ray of zero length (overlap) is no direction to start from.
   if (gjk.ray().squaredNorm() > 1e-20 && gjk.ray().allFinite()) guess.ray = gjk.ray().normalized();
   if (status == Gjk::Status::beyond) return {};
   const auto found = gjk.witness();
@@ -181,45 +183,6 @@ void CollisionDetector::collide_convex(const Pair& pair, double margin, GjkGuess
   if (!witness.normal.allFinite() || !(best <= margin)) return;
   convex_patch(first, first_pose, second, second_pose, witness.normal.normalized(), witness.point, best, margin,
                patch_);
-}
-
-void CollisionDetector::collide_height_field(const Pair& pair, double margin) {
-  request_.num_max_contacts = Patch::capacity;
-  request_.security_margin = margin;
-  request_.distance_upper_bound = margin;
-  request_.cached_gjk_guess = Vector3d::UnitX();
-  request_.cached_support_func_guess.setZero();
-  result_.clear();
-  coal::collide(shapes_[pair.leading].geometry, to_coal(poses_[pair.leading]), shapes_[pair.other].geometry,
-                to_coal(poses_[pair.other]), request_, result_);
-  const Shape& shape = shapes_[pair.leading];
-  const Pose& pose = poses_[pair.leading];
-  const bool round = shape.kind <= Shape::Kind::capsule;
-  Shape plane{.kind = Shape::Kind::half_space};
-  bool level = true;  // all contacts lie in one plane
-  for (std::size_t i = 0; i < result_.numContacts(); ++i) {
-    const coal::Contact& contact = result_.getContact(i);
-    // Coal's depth is −|distance| here; the witness points know the sign.
-    const double gap = contact.normal.dot(contact.nearest_points[1] - contact.nearest_points[0]);
-    if (!(gap <= margin) || !contact.normal.allFinite()) continue;
-    const Vector3d n = -contact.normal;
-    const double offset = n.dot(contact.nearest_points[1]);
-    if (patch_.count == 0) plane.normal = n, plane.offset = offset;
-    level = level && (n - plane.normal).norm() < 1e-6 && std::abs(offset - plane.offset) < 1e-7;
-    patch_.normal = n;
-    // Coal's point may be anywhere on the cell; of a round shape the nearest one is known.
-    const Vector3d point =
-        round ? Vector3d(pose * support(shape, pose.rotation.transpose() * -n) - 0.5 * gap * n) : Vector3d(contact.pos);
-    patch_.add(point, gap, PatchOrigin(PatchOrigin::Kind::vertex));
-  }
-  // A shape that stands whole on level cells meets a half-space: its corners, not points inside its face.
-  const Pose& field = poses_[pair.other];
-  const Vector3d center = field.rotation.transpose() * (balls_[pair.leading].center - field.translation);
-  const auto& box = shapes_[pair.other].geometry->aabb_local;
-  const double r = shape.radius;
-  const bool inside =
-      (center.head<2>() - box.min_.head<2>()).minCoeff() > r && (box.max_.head<2>() - center.head<2>()).minCoeff() > r;
-  if (patch_.count > 0 && level && inside && !round) half_space_patch(shape, pose, plane, Pose{}, margin, patch_);
 }
 
 }  // namespace taut

@@ -2,6 +2,7 @@
 
 #include <Eigen/Geometry>
 #include <cmath>
+#include <stdexcept>
 
 namespace taut {
 
@@ -77,9 +78,19 @@ Patch contact_patch(const Shape& first, const SE3& oM1, const Shape& second, con
     for (int i = 0; i < turned.count; ++i) turned.points[i].normal = -turned.points[i].normal;
     return turned;
   }
-  const Distance at = distance(first, oM1, second, oM2);
   const Pose pose_1{oM1.rotation(), oM1.translation()}, pose_2{oM2.rotation(), oM2.translation()};
   Patch patch;
+  if (second.kind == Shape::Kind::height_field) {
+    if (first.kind >= Shape::Kind::half_space)
+      throw std::invalid_argument("patch: one shape must be bounded and convex");
+    coal::CollisionRequest request(coal::CONTACT, Patch::capacity);
+    request.gjk_tolerance = request.epa_tolerance = GjkOptions{}.tolerance;
+    coal::CollisionResult result;
+    height_field_patch(first, pose_1, second, pose_2, margin, request, result, patch);
+    reduce_to_four(patch);
+    return patch;
+  }
+  const Distance at = distance(first, oM1, second, oM2);
   if (at.distance > margin) return patch;
   if (second.kind == Shape::Kind::half_space) {
     half_space_patch(first, pose_1, second, pose_2, margin, patch);

@@ -1,6 +1,8 @@
 // Derivatives of the points of a patch: differences over random poses of every pair, closed forms, both orders.
 #include <gtest/gtest.h>
 
+#include <coal/hfield.h>
+
 #include <map>
 
 #include "couples.hpp"
@@ -178,6 +180,47 @@ TEST(PatchDerivatives, MovingBothByOneMotionMovesNothingElse) {
       }
     }
   }
+}
+
+TEST(PatchDerivatives, OnAHeightFieldTheNormalIsThatOfACell) {
+  // Balls on random terrain that stands anywhere.
+  std::mt19937 rng(44);
+  std::uniform_real_distribution<double> height(0.0, 0.3);
+  Eigen::MatrixXd heights(7, 7);
+  for (double& h : heights.reshaped()) h = height(rng);
+  const auto field = std::make_shared<coal::HeightField<coal::AABB>>(1.2, 1.2, heights, -1.0);
+  const coal::Sphere small(0.08), large(0.15);
+  const double h = 1e-6, margin = 5e-3;
+  int compared = 0;
+  for (const coal::Sphere& ball : {small, large}) {
+    const Shape a = make_shape(ball, "ball"), b = make_shape(*field, "field");
+    for (int trial = 0; trial < 1500; ++trial) {
+      SE3 oM1(random_rotation(rng), random_vector(rng, 0.45)), oM2(random_rotation(rng), random_vector(rng, 0.1));
+      oM1.translation().z() = 0.45;
+      oM1 = oM2 * oM1;
+      // Down until it touches.
+      for (int k = 0; k < 40; ++k) {
+        if (contact_patch(a, oM1, b, oM2, 1e-3).count > 0) break;
+        oM1.translation() -= 0.01 * oM2.rotation().col(2);
+      }
+      const Patch patch = contact_patch(a, oM1, b, oM2, margin);
+      if (patch.count == 0) continue;
+      if (!Neighbourhood(a, oM1, b, oM2, margin, 1e-5).smooth(patch)) continue;
+      const Neighbourhood near(a, oM1, b, oM2, margin, h);
+      if (!near.smooth(patch)) continue;
+      for (int i = 0; i < patch.count; ++i) {
+        const PatchPointDerivatives d = derivatives(a, pose(oM1), b, pose(oM2), patch, i);
+        for (int c = 0; c < 12; ++c) {
+          const auto &plus = near.ahead[c].points[i], &minus = near.behind[c].points[i];
+          EXPECT_NEAR(d.gap[c], (plus.gap - minus.gap) / (2.0 * h), 1e-6);
+          EXPECT_LT((d.point.col(c) - (plus.position - minus.position) / (2.0 * h)).norm(), 1e-6);
+          EXPECT_LT((d.normal.col(c) - (plus.normal - minus.normal) / (2.0 * h)).norm(), 1e-6);
+        }
+      }
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 500);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ struct CollisionMemory {
 
 /// Which GJK a detector runs, and from where: those that win in `taut bench gjk step`.
 struct NarrowPhase {
-  GjkVariant variant = GjkVariant::vanilla;
+  GjkVariant variant = GjkVariant::polyak;
   GjkStart start = GjkStart::previous;
 };
 
@@ -104,7 +104,6 @@ class CollisionDetector {
   Witness run_gjk(Gjk& gjk, const Pair& pair, const Eigen::Vector3d& shift, double margin, GjkGuess& guess);
   Witness run_from_start(const Pair& pair, double margin, GjkGuess& guess, GjkPast* past);
   void collide_convex(const Pair& pair, double margin, GjkGuess& guess, GjkPast* past);
-  void collide_height_field(const Pair& pair, double margin);
   void emit(int order, const Pair& pair, std::span<const CollisionMemory::Touch> before,
             std::vector<CollisionMemory::Touch>& now, std::vector<Contact>& contacts) const;
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <coal/collision_data.h>
+
 #include <Eigen/Core>
 #include <array>
 #include <cstdint>
@@ -58,6 +60,11 @@ struct Patch {
 /// Contact of a shape (first) with a half-space (second): every vertex, end or rim point closer than `margin`.
 void half_space_patch(const Shape& shape, const Pose& pose, const Shape& half_space, const Pose& half_space_pose,
                       double margin, Patch& patch);
+
+/// Contact of a convex shape (first) with a height field (second): what Coal finds on its cells; on level ones that of
+/// a half-space. `request` (its tolerances) and `result` are the caller's.
+void height_field_patch(const Shape& shape, const Pose& pose, const Shape& field, const Pose& field_pose, double margin,
+                        coal::CollisionRequest& request, coal::CollisionResult& result, Patch& patch);
 
 /// How far the unit vector n (to the first shape) separates two convex shapes: a lower bound of their signed distance,
 /// which is its largest value over all n.
