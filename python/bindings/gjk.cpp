@@ -68,7 +68,7 @@ std::vector<taut::Pose> poses_of(const ArrayLike& rotations, const ArrayLike& tr
 Runs gjk(nb::handle shape_1, nb::handle shape_2, const ArrayLike& rotations, const ArrayLike& translations,
          const std::string& variant, std::optional<bool> normalize, const std::string& criterion, double tolerance,
          int max_iterations, const std::string& start, std::optional<double> beyond,
-         const std::optional<ArrayLike>& fresh, int samples, int calls) {
+         const std::optional<ArrayLike>& fresh, int samples, int calls, bool unit) {
   const std::vector<taut::Pose> poses = poses_of(rotations, translations);
   std::vector<std::uint8_t> anew;
   if (fresh) {
@@ -80,7 +80,7 @@ Runs gjk(nb::handle shape_1, nb::handle shape_2, const ArrayLike& rotations, con
                                  .tolerance = tolerance,
                                  .max_iterations = max_iterations};
   return Runs(taut::time_gjk(shape_of(shape_1, "shape_1"), shape_of(shape_2, "shape_2"), poses, options,
-                             taut::gjk_start(start), beyond.value_or(HUGE_VAL), anew, {samples, calls}));
+                             taut::gjk_start(start), beyond.value_or(HUGE_VAL), anew, {samples, calls}, unit));
 }
 
 Runs frank_wolfe(nb::handle shape_1, nb::handle shape_2, const ArrayLike& rotations, const ArrayLike& translations,
@@ -104,9 +104,11 @@ void bind_gjk(nb::module_& m) {
         "variant"_a = taut::name_of(defaults.variant), "normalize"_a = nb::none(), "criterion"_a = "lower_bound",
         "tolerance"_a = defaults.tolerance, "max_iterations"_a = defaults.max_iterations, "start"_a = "boxes",
         "beyond"_a = nb::none(), "fresh"_a = nb::none(), "samples"_a = repetitions.samples,
-        "calls"_a = repetitions.calls,
+        "calls"_a = repetitions.calls, "unit"_a = false,
         "GJK on two shapes, the second at each pose (n, 9), (n, 3) in the frame of the first, timed in C++. beyond: "
-        "stop once farther apart than this (m); 0 asks only whether they touch. fresh (n,): forget the pose before.");
+        "stop once farther apart than this (m); 0 asks only whether they touch. fresh (n,): forget the pose before. "
+        "unit: remember "
+        "directions of length one, as the simulator does, not separation vectors.");
   m.def("time_frank_wolfe", &frank_wolfe, "shape_1"_a, "shape_2"_a, "rotations"_a, "translations"_a, nb::kw_only(),
         "tolerance"_a = 1e-8, "max_iterations"_a = 100'000, "samples"_a = 3,
         "Frank-Wolfe with line search on the same problems.");

@@ -40,7 +40,7 @@ double nanoseconds(const Call& call, Repetitions repetitions, std::vector<double
 
 std::vector<TimedDistance> time_gjk(const Shape& first, const Shape& second, std::span<const Pose> poses,
                                     const GjkOptions& options, GjkStart start, double beyond,
-                                    std::span<const std::uint8_t> fresh, Repetitions repetitions) {
+                                    std::span<const std::uint8_t> fresh, Repetitions repetitions, bool unit) {
   require_positive(repetitions.samples, "samples");
   require_positive(repetitions.calls, "calls");
   if (!fresh.empty() && fresh.size() != poses.size()) {
@@ -72,9 +72,11 @@ std::vector<TimedDistance> time_gjk(const Shape& first, const Shape& second, std
     guess.support = gjk.hint();
     guess.ray = gjk.ray();
     const auto witness = gjk.witness();
-    if (!witness) continue;
+    const bool overlapping = status == Gjk::Status::overlapping;
     // The separation vector; of overlapping shapes turned round, along which they are separated most.
-    if (status == Gjk::Status::overlapping) guess.ray = std::max(-witness->distance, 1e-6) * witness->normal;
+    if (overlapping && witness) guess.ray = std::max(-witness->distance, 1e-6) * witness->normal;
+    if (unit && !guess.ray.isZero(0.0)) guess.ray.normalize();
+    if (!witness) continue;
     past.relative = poses[i];
     past.point_1 = witness->point_1;
     past.point_2 = poses[i].rotation.transpose() * (witness->point_2 - poses[i].translation);

@@ -24,11 +24,12 @@ struct Repetitions {
 
 /// Runs GJK on two shapes with the second at each of `poses` in the first's frame. `start` takes what it remembers from
 /// the pose before; `fresh`, if not empty, has a nonzero where there is none. A remembered guess is that of GJK, or of
-/// EPA where shapes overlap, whose time does not count. `beyond` as in `Gjk::run`. Throws std::invalid_argument if
-/// sizes differ or repetitions are not positive.
+/// EPA where shapes overlap, whose time does not count; with `unit` it is scaled to length one, as the detector keeps
+/// it. `beyond` as in `Gjk::run`. Throws std::invalid_argument if sizes differ or repetitions are not positive.
 std::vector<TimedDistance> time_gjk(const Shape& first, const Shape& second, std::span<const Pose> poses,
                                     const GjkOptions& options, GjkStart start, double beyond,
-                                    std::span<const std::uint8_t> fresh = {}, Repetitions repetitions = {});
+                                    std::span<const std::uint8_t> fresh = {}, Repetitions repetitions = {},
+                                    bool unit = false);
 
 /// The same for `frank_wolfe`, called `samples` times each.
 std::vector<TimedDistance> time_frank_wolfe(const Shape& first, const Shape& second, std::span<const Pose> poses,

@@ -31,7 +31,15 @@ NAME = "warm_start"
 WHAT = "Where GJK starts over a trajectory: nowhere, from the boxes, from the last answer, turned, carried along."
 PAPER = "[GJK] Fig. 12"
 
-STARTS = ("none", "boxes", "previous", "turned", "transported")
+# The paper's previous is the separation vector; taut's simulator keeps its direction, of length one.
+STARTS = {
+    "none": {"start": "none"},
+    "boxes": {"start": "boxes"},
+    "previous": {"start": "previous"},
+    "previous, unit": {"start": "previous", "unit": True},
+    "turned, unit": {"start": "turned", "unit": True},
+    "transported": {"start": "transported"},
+}
 SHOWN = ("vanilla", "polyak", "nesterov")
 DT, SECONDS = 1 / 120, 1.0
 PAIRS, QUICK_PAIRS = 300, 5
@@ -118,7 +126,7 @@ def run(quick: bool, advance: Advance) -> dict[str, Any]:
         expected = couple.overlaps(where)
         signed.append(expected)
         for (method, start, kind), tally in tallies.items():
-            options = {**METHODS[method], "beyond": BEYOND[kind], "start": start, "fresh": fresh}
+            options = {**METHODS[method], "beyond": BEYOND[kind], **STARTS[start], "fresh": fresh}
             tally.add(couple.ask(where, **options, **repeat), expected, kind == BOOLEAN)
     distances = np.concatenate(signed)
     return {
@@ -151,7 +159,7 @@ def tables(results: dict[str, Any]) -> list[Any]:
             low, high = row["us_quartiles"]
             paper = PUBLISHED.get((row["method"], row["start"]), "")
             one.add_row(
-                row["method"] if row["start"] == STARTS[0] else "",
+                row["method"] if row["start"] == "none" else "",
                 row["start"],
                 f"{row['iterations']:.2f}",
                 f"{row['us_median']:.2f}",
@@ -177,5 +185,5 @@ def plot(results: dict[str, Any], path: Path) -> None:
                     place + 0.27 * (k - 1), median, 0.25, yerr=spread, color=COLOURS[method], label=method, capsize=2
                 )
             ax.set(title=kind, ylabel="µs, median and quartiles")
-            ax.set_xticks(place, STARTS)
+            ax.set_xticks(place, list(STARTS), rotation=25)
         axes[0].legend()
