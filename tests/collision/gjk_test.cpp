@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "scenes.hpp"
+#include "taut/collision/detector.hpp"
 #include "taut/collision/distance.hpp"
 #include "taut/collision/frank_wolfe.hpp"
 #include "taut/collision/gjk.hpp"
@@ -239,6 +240,49 @@ TEST(GjkStart, TurnedAndTransportedFollowTheSecondShape) {
       start_direction(GjkStart::transported, one, two, moved, guess, &past).isApprox(Vector3d(-0.3, -0.2, 0.0), 1e-12));
   EXPECT_TRUE(start_direction(GjkStart::previous, one, two, moved, guess, &past).isApprox(guess.ray, 1e-12));
   EXPECT_EQ(start_direction(GjkStart::none, one, two, moved, guess, &past), Vector3d::UnitX());
+}
+
+// A heap that is shaken: the deepest gap of each pair is within what a witness is held to, 1e-6 m, of the distance, and
+// no pair closer than the margin is missed.
+TEST(NarrowPhase, EveryVariantAndStartFindsTheGapsOfEveryCouple) {
+  const double margin = 5e-3;
+  for (const GjkVariant variant : {GjkVariant::vanilla, GjkVariant::polyak, GjkVariant::nesterov}) {
+    for (const GjkStart start :
+         {GjkStart::none, GjkStart::boxes, GjkStart::previous, GjkStart::turned, GjkStart::transported}) {
+      std::mt19937 rng(9);
+      int touching = 0;
+      for (const Two& couple : couples()) {
+        const auto geometry = Couple::make(couple.first, couple.second, 2, false);
+        CollisionDetector detector(geometry, {variant, start});
+        CollisionMemory memory = detector.memory();
+        std::vector<Contact> contacts;
+        SE3 there(random_rotation(rng), random_vector(rng, 0.1));
+        const Distance first = distance(couple.one, SE3::Identity(), couple.two, there);
+        there.translation() += (first.distance - 2e-3) * first.normal;  // 2 mm apart, if they did not overlap
+        for (int step = 0; step < 20; ++step) {
+          there = there * pinocchio::exp6(Motion(random_vector(rng, 2e-3), random_vector(rng, 2e-2)));
+          detector.detect(geometry, {SE3::Identity(), SE3::Identity(), there}, std::vector<Motion>(3, Motion::Zero()),
+                          1e-3, margin, memory, contacts);
+          const double exact = distance(couple.one, SE3::Identity(), couple.two, there).distance;
+          const std::string which = couple.name + ", " + name_of(variant) + " from " + name_of(start);
+          double deepest = HUGE_VAL;
+          for (const Contact& contact : contacts) deepest = std::min(deepest, contact.gap);
+          if (exact < margin - 1e-6) {
+            EXPECT_FALSE(contacts.empty()) << which;
+            ++touching;
+          }
+          if (exact > margin + 1e-6) {
+            EXPECT_TRUE(contacts.empty()) << which;
+          }
+          // Deep overlaps may be pushed out another way (docs/decisions/collision.md).
+          if (!contacts.empty() && exact > -2e-3) {
+            EXPECT_NEAR(deepest, exact, 1e-6) << which;
+          }
+        }
+      }
+      EXPECT_GT(touching, 300);
+    }
+  }
 }
 
 TEST(TimeGjk, EveryStartFindsTheSameDistanceAlongATrajectory) {

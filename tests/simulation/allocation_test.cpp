@@ -94,6 +94,15 @@ TEST(StepAllocation, TumblingShapesOfEveryKindAllocateNothing) {
     add_shape(scene, joint, name, shapes[i], SE3::Identity());
   }
   EXPECT_EQ(allocations(scene, {}, VectorXd::Zero(scene.model.nv), 600, 1000, kNothing), 0);
+  for (const GjkVariant variant : {GjkVariant::vanilla, GjkVariant::polyak, GjkVariant::nesterov}) {
+    for (const GjkStart start :
+         {GjkStart::none, GjkStart::boxes, GjkStart::previous, GjkStart::turned, GjkStart::transported}) {
+      const SimulatorOptions options{.narrow_phase = {variant, start}};
+      // Each falls in its own way, and the densest heap may come late.
+      EXPECT_EQ(allocations(scene, options, VectorXd::Zero(scene.model.nv), 2000, 500, kNothing), 0)
+          << name_of(variant) << " from " << name_of(start);
+    }
+  }
 }
 
 TEST(StepAllocation, LoopsAllocateNothing) {
