@@ -4,11 +4,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <chrono>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "taut/collision/derivatives.hpp"
+#include "taut/collision/patch_derivatives.hpp"
 
 namespace {
 
@@ -19,6 +20,13 @@ struct SizeDerivative {
 };
 
 using taut::CollisionDerivativeOptions;
+struct PatchPoint {
+  Eigen::Vector3d position, normal;
+  double gap;
+  taut::PatchOrigin::Kind kind;
+  taut::PatchPointDerivatives derivatives;
+};
+
 using taut::Distance;
 using taut::DistanceDerivatives;
 using taut::Shape;
@@ -103,6 +111,27 @@ nb::tuple collision_seconds(nb::handle shape_1, nb::handle shape_2, const std::v
   return nb::make_tuple(of_distance, of_derivatives);
 }
 
+taut::Pose placed(const pinocchio::SE3& M) { return {M.rotation(), M.translation()}; }
+
+std::vector<PatchPoint> patch(nb::handle shape_1, nb::handle pose_1, nb::handle shape_2, nb::handle pose_2,
+                              double margin, const std::string& method, int samples, int depth,
+                              std::optional<double> temperature, std::uint64_t seed) {
+  const Shape one = shape_of(shape_1, "shape_1"), two = shape_of(shape_2, "shape_2");
+  const pinocchio::SE3 oM1 = pose_of(pose_1, "pose_1"), oM2 = pose_of(pose_2, "pose_2");
+  if (!(margin >= 0.0) || !std::isfinite(margin)) {
+    throw std::invalid_argument("margin is " + std::to_string(margin) + ", it must be finite and not negative");
+  }
+  const auto options = options_of(method, samples, depth, temperature, seed, CollisionDerivativeOptions{}.step);
+  const taut::Patch found = taut::contact_patch(one, oM1, two, oM2, margin);
+  std::vector<PatchPoint> points;
+  for (int i = 0; i < found.count; ++i) {
+    const taut::Patch::Point& at = found.points[i];
+    points.push_back({at.position, at.normal, at.gap, at.origin.kind,
+                      taut::derivatives(one, placed(oM1), two, placed(oM2), found, i, options)});
+  }
+  return points;
+}
+
 // Sizes by name: a dictionary for each shape, of what one size does to distance, normal, points and frame.
 nb::tuple size_derivatives(nb::handle shape_1, nb::handle pose_1, nb::handle shape_2, nb::handle pose_2) {
   const Shape one = shape_of(shape_1, "shape_1"), two = shape_of(shape_2, "shape_2");
@@ -159,7 +188,38 @@ void bind_collision(nb::module_& m) {
       .def_ro("frame", &SizeDerivative::frame, "A rotation vector, of the contact frame (t1, t2, n).");
 
   m.def("collision_distance", &distance, "shape_1"_a, "pose_1"_a, "shape_2"_a, "pose_2"_a);
+  using Rows = taut::PatchPointDerivatives;
+  nb::class_<Rows>(m, "PatchPointDerivatives",
+                   "With respect to the poses, columns as those of DistanceDerivatives; vectors in the world.")
+      .def_prop_ro(
+          "gap", [](const Rows& d) { return Eigen::VectorXd(d.gap.transpose()); }, "(12,)")
+      .def_prop_ro(
+          "point", [](const Rows& d) { return Eigen::MatrixXd(d.point); }, "(3, 12)")
+      .def_prop_ro(
+          "normal", [](const Rows& d) { return Eigen::MatrixXd(d.normal); }, "(3, 12)")
+      .def_prop_ro(
+          "frame", [](const Rows& d) { return Eigen::MatrixXd(d.frame); }, "(3, 12): a rotation vector.")
+      .def_prop_ro("method", [](const Rows& d) { return taut::name_of(d.method); });
+
+  nb::class_<PatchPoint>(m, "PatchPoint", "A point where two shapes touch or nearly do.")
+      .def_ro("position", &PatchPoint::position, "Half-way between the surfaces, world.")
+      .def_ro("normal", &PatchPoint::normal, "Points to the first shape, world.")
+      .def_ro("gap", &PatchPoint::gap, "m; negative in penetration.")
+      .def_prop_ro(
+          "kind",
+          [](const PatchPoint& p) {
+            static constexpr std::array names{"witness", "vertex", "crossing", "corner"};
+            return names[static_cast<std::size_t>(p.kind)];
+          },
+          "What places it: the witness of the distance, a vertex on a face, an edge over a side of a face, or a corner "
+          "of the face.")
+      .def_ro("derivatives", &PatchPoint::derivatives)
+      .def("__repr__", [](const PatchPoint& p) { return "PatchPoint(gap=" + std::to_string(p.gap) + " m)"; });
+
   const CollisionDerivativeOptions defaults;
+  m.def("collision_patch", &patch, "shape_1"_a, "pose_1"_a, "shape_2"_a, "pose_2"_a, "margin"_a,
+        "method"_a = taut::name_of(defaults.method), "samples"_a = defaults.samples, "depth"_a = defaults.depth,
+        "temperature"_a = nb::none(), "seed"_a = defaults.seed);
   m.def("collision_derivatives", &derivatives, "shape_1"_a, "pose_1"_a, "shape_2"_a, "pose_2"_a,
         "method"_a = taut::name_of(defaults.method), "samples"_a = defaults.samples, "depth"_a = defaults.depth,
         "temperature"_a = nb::none(), "seed"_a = defaults.seed, "step"_a = defaults.step);

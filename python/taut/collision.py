@@ -15,9 +15,19 @@ from __future__ import annotations
 from typing import Any
 
 from . import _taut
-from ._taut import Distance, DistanceDerivatives, SizeDerivative
+from ._taut import Distance, DistanceDerivatives, PatchPoint, PatchPointDerivatives, SizeDerivative
 
-__all__ = ["Distance", "DistanceDerivatives", "SizeDerivative", "derivatives", "distance", "size_derivatives"]
+__all__ = [
+    "Distance",
+    "DistanceDerivatives",
+    "PatchPoint",
+    "PatchPointDerivatives",
+    "SizeDerivative",
+    "derivatives",
+    "distance",
+    "patch",
+    "size_derivatives",
+]
 
 
 def distance(shape_1: Any, pose_1: Any, shape_2: Any, pose_2: Any) -> Distance:
@@ -63,3 +73,15 @@ def size_derivatives(
     axes of its frame, each 1.
     """
     return _taut.collision_size_derivatives(shape_1, pose_1, shape_2, pose_2)
+
+
+def patch(
+    shape_1: Any, pose_1: Any, shape_2: Any, pose_2: Any, *, margin: float = 1e-3, **options: Any
+) -> list[PatchPoint]:
+    """The points, at most four, where two shapes touch or are closer than `margin`, each with its derivatives.
+
+    The same points whichever shape comes first; the second may be a height field, too. A point of a face follows its
+    corner, edge or rim exactly; a witness of the distance (no face gives the normal) is derived as `options`, those of
+    `derivatives`, say.
+    """
+    return _taut.collision_patch(shape_1, pose_1, shape_2, pose_2, margin, **options)

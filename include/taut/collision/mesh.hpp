@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 
 #include "taut/collision/shape.hpp"
 
@@ -13,16 +14,23 @@ struct VertexSet {
   int count = 0;
 
   bool contains(int vertex) const {
+    if (!(seen_[slot(vertex)] >> (vertex % 64) & 1)) return false;
     for (int i = 0; i < count; ++i) {
       if (items[i] == vertex) return true;
     }
     return false;
   }
   void add(int vertex) {
-    if (count < capacity && !contains(vertex)) items[count++] = vertex;
+    if (count == capacity || contains(vertex)) return;
+    items[count++] = vertex;
+    seen_[slot(vertex)] |= std::uint64_t{1} << (vertex % 64);
   }
   const int* begin() const { return items.data(); }
   const int* end() const { return items.data() + count; }
+
+ private:
+  static std::size_t slot(int vertex) { return static_cast<std::size_t>(vertex / 64 % 16); }
+  std::array<std::uint64_t, 16> seen_{};  // a bit for each vertex, modulo their number: most are not in the set
 };
 
 /// The vertex farthest along d, uphill along edges from `start`: a convex mesh has no second hill. Small meshes, and

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import typer
 
-from . import bench_contact, bench_gjk, bench_loops, bench_step
+from . import bench_collision_derivatives, bench_contact, bench_gjk, bench_loops, bench_step
 from .terminal import console, table
 
 BENCHMARKS = {
     "step": "taut and MuJoCo 4 in one process on the same files: µs a step, contacts, residuals",
     "contact": "the experiments of the papers: contact models and solvers beside each other",
     "loops": "mechanisms with kinematic loops: whether they hold, and every solver on them",
+    "collision-derivatives": "estimators of the derivatives of collision: contact poses, and µs beside the collision",
     "gjk": "GJK's variants and warm starts: iterations, µs, and what they save in a step",
 }
 
@@ -19,6 +20,7 @@ app.command("step")(bench_step.step)
 app.command("contact")(bench_contact.contact)
 app.command("loops")(bench_loops.loops)
 app.command("gjk")(bench_gjk.gjk)
+app.command("collision-derivatives")(bench_collision_derivatives.collision_derivatives)
 
 
 @app.callback(invoke_without_command=True)

@@ -24,6 +24,7 @@ from . import (
     time_step,
     timings,
 )
+from .collision_derivatives import EXPERIMENTS as COLLISION_DERIVATIVES
 from .experiment import Experiment
 from .gjk import EXPERIMENTS as GJK
 from .loops import EXPERIMENTS as LOOPS
@@ -50,4 +51,4 @@ EXPERIMENTS: dict[str, Experiment] = {
     )
 }
 
-__all__ = ["EXPERIMENTS", "GJK", "LOOPS", "Experiment"]
+__all__ = ["COLLISION_DERIVATIVES", "EXPERIMENTS", "GJK", "LOOPS", "Experiment"]
