@@ -1,4 +1,4 @@
-"""What `taut bench contact` and `taut bench loops` share: experiments with a table, a figure and a file of numbers."""
+"""What `taut bench contact`, `loops` and `gjk` share: experiments with a table, a figure and a file of numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..experiments.experiment import Experiment
 
 ALL = "all"
-PACKAGES = ("pin", "coal", "numpy", "mujoco", "matplotlib", "example-robot-data")
+PACKAGES = ("pin", "coal", "numpy", "mujoco", "matplotlib", "example-robot-data", "proxsuite")
 
 
 def conduct(
