@@ -100,3 +100,145 @@ def test_far_apart_and_on_top_of_each_other_are_finite():
         assert found.distance < 0 and np.isfinite(found.normal).all()
         derived = taut.collision.derivatives(first, still, second, still)
         assert np.isfinite(derived.distance).all() and np.isfinite(derived.normal).all()
+
+
+def hull(points) -> coal.ConvexBase:
+    corners = coal.StdVec_Vec3s()
+    for point in points:
+        corners.append(np.asarray(point, dtype=float))
+    return coal.Convex.convexHull(corners, True, "Qt")
+
+
+def rough(rng: np.random.Generator, count: int = 12) -> coal.ConvexBase:
+    directions = rng.normal(size=(count, 3))
+    return hull(rng.uniform(0.3, 1.0, 3) * directions / np.linalg.norm(directions, axis=1, keepdims=True))
+
+
+def test_auto_says_what_it_chose(rng):
+    ball, box, mesh = coal.Sphere(0.1), coal.Box(0.2, 0.3, 0.4), rough(rng)
+    one, two = pose(rng, 2.0), pose(rng, 2.0)
+    assert taut.collision.derivatives(ball, one, box, two).method == "exact"
+    assert taut.collision.derivatives(ball, one, mesh, two).method == "gumbel"
+    for method in ("exact", "gumbel", "gaussian", "gaussian_0", "finite_differences"):
+        assert taut.collision.derivatives(box, one, mesh, two, method=method).method == method
+
+
+def test_estimators_are_finite_and_a_seed_decides_them(rng):
+    first, second = rough(rng), rough(rng)
+    for _ in range(20):
+        one, two = pose(rng), pose(rng)
+        for method in ("gumbel", "gaussian", "gaussian_0"):
+            found = [
+                taut.collision.derivatives(first, one, second, two, method=method, seed=seed, temperature=0.3)
+                for seed in (1, 1, 2)
+            ]
+            assert all(np.isfinite(d.point_1).all() and np.isfinite(d.normal).all() for d in found)
+            np.testing.assert_array_equal(found[0].point_1, found[1].point_1)
+            if method == "gumbel":  # a closed form: nothing is drawn
+                np.testing.assert_array_equal(found[0].point_1, found[2].point_1)
+            elif method == "gaussian_0":
+                assert (found[0].distance != found[2].distance).any()
+
+
+def test_contact_poses_are_found_where_differences_find_half(rng):
+    """[DCD, Table I] in small: the median cost of Gumbel's estimator is nothing, and it solves more than exact ones."""
+    from taut.experiments.collision_derivatives.poses import problems
+
+    asked = problems(60, "corners", np.random.default_rng(4))
+    ends = {
+        method: np.array([problem.solve(method=method)[-1] for problem in asked])
+        for method in ("gumbel", "gaussian", "exact", "finite_differences")
+    }
+    assert np.median(ends["gumbel"]) <= 1e-6
+    assert np.median(ends["gaussian"]) <= 1e-6
+    solved = {method: np.mean(costs < 1e-6) for method, costs in ends.items()}
+    assert solved["gumbel"] > solved["exact"] + 0.1 and solved["gumbel"] > solved["finite_differences"] + 0.1
+    for problem in asked:  # every accepted step descends
+        costs = problem.solve(method="gumbel")
+        assert (np.diff(costs) < 0).all()
+
+
+def test_sizes_by_name():
+    ball, box = coal.Sphere(0.1), coal.Box(0.2, 0.3, 0.4)
+    above = np.eye(4)
+    above[2, 3] = 0.5
+    of_ball, of_box = taut.collision.size_derivatives(ball, above, box, np.eye(4))
+    assert list(of_ball) == ["radius"] and list(of_box) == ["half_side_x", "half_side_y", "half_side_z"]
+    assert of_ball["radius"].distance == pytest.approx(-1.0)
+    assert of_box["half_side_z"].distance == pytest.approx(-1.0)
+    assert of_box["half_side_x"].distance == pytest.approx(0.0)
+    np.testing.assert_allclose(of_box["half_side_z"].point_2, [0, 0, 1], atol=1e-12)
+    assert list(taut.collision.size_derivatives(coal.Cone(0.1, 0.2), above, box, np.eye(4))[0]) == [
+        "radius",
+        "half_length",
+    ]
+
+
+def test_a_box_stands_on_four_points_with_their_derivatives():
+    box, ground = coal.Box(0.2, 0.4, 0.1), coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0)
+    M = np.eye(4)
+    M[2, 3] = 0.05
+    points = taut.collision.patch(box, M, ground, np.eye(4))
+    assert len(points) == 4
+    for point in points:
+        x, y, _ = point.position
+        assert point.gap == pytest.approx(0.0, abs=1e-12) and point.kind == "vertex"
+        np.testing.assert_allclose(point.derivatives.gap[:6], [0, 0, 1, y, -x, 0], atol=1e-12)
+    M[2, 3] = 1.0
+    assert taut.collision.patch(box, M, ground, np.eye(4)) == []
+    with pytest.raises(ValueError, match="margin is -1"):
+        taut.collision.patch(box, M, ground, np.eye(4), margin=-1.0)
+
+
+def test_meshes_that_are_none_are_named_and_doubled_vertices_do_not_matter(rng):
+    still = pinocchio.SE3.Identity()
+    square = [[x, y, 0.0] for x in (-1, 1) for y in (-1, 1)]
+    triangles = coal.StdVec_Triangle()
+    for corners in ((0, 1, 2), (1, 2, 3)):
+        triangles.append(coal.Triangle(*corners))
+    points = coal.StdVec_Vec3s()
+    for point in square:
+        points.append(np.array(point))
+    with pytest.raises(ValueError, match="flat"):
+        taut.collision.distance(coal.Convex(points, triangles), still, coal.Sphere(1.0), still)
+    with pytest.raises(ValueError, match="at least 4 vertices"):
+        taut.collision.distance(
+            coal.Convex(coal.StdVec_Vec3s(), coal.StdVec_Triangle()), still, coal.Sphere(1.0), still
+        )
+
+    # Every corner of a cube twice, the faces on the second ones: the first ones have no edges.
+    cube = np.array([[x, y, z] for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1)])
+    once = hull(cube)
+    doubled, faces = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
+    for point in (*[once.point(i) for i in range(8)], *[once.point(i) for i in range(8)]):
+        doubled.append(point)
+    for i in range(once.num_polygons):
+        triangle = once.polygons(i)
+        faces.append(coal.Triangle(*(triangle[k] + 8 for k in range(3))))
+    twice = coal.Convex(doubled, faces)
+    ball = coal.Sphere(0.05)
+    for _ in range(30):
+        M = pose(rng, 0.2)
+        expected = taut.collision.distance(ball, M, once, still)
+        found = taut.collision.distance(ball, M, twice, still)
+        assert found.distance == pytest.approx(expected.distance, abs=1e-9)
+        a = taut.collision.derivatives(ball, M, twice, still)
+        b = taut.collision.derivatives(ball, M, once, still)
+        assert np.isfinite(a.point_1).all()
+        np.testing.assert_allclose(a.distance, b.distance, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"samples": 0}, "samples is 0"),
+        ({"depth": 0}, "depth is 0"),
+        ({"temperature": -1.0}, "temperature is -1"),
+        ({"temperature": float("nan")}, "temperature is nan"),
+        ({"step": float("inf")}, "step is inf"),
+    ],
+)
+def test_wrong_options_are_named(options, named):
+    ball, still = coal.Sphere(1.0), pinocchio.SE3.Identity()
+    with pytest.raises(ValueError, match=named):
+        taut.collision.derivatives(ball, still, ball, still, **options)

@@ -157,7 +157,7 @@ def tables(results: dict[str, Any]) -> list[Any]:
         f"µs of a derivative on meshes of 50 to 4000 vertices, {results['pairs']} pairs, {results['poses']} poses each",
         *("<method", "overlapping", "apart", "paper, overlapping", "paper, apart", "differs\nfrom exact"),
         caption="mean ± deviation; overlapping: 1 to 20 mm, apart: 1 to 100 mm; the paper's on YCB meshes and its "
-        "machine. differs: median of the relative difference of dx_1/dq, overlapping; it is the estimators' purpose to differ",
+        "machine. differs: median of the relative difference of dx_1/dq, overlapping; estimators are meant to differ",
     )
     for name in ("collision", *METHODS):
         ours = [rows[place, name] for place in PLACES]
