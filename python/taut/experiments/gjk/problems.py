@@ -92,6 +92,11 @@ def robot_hulls(count: int, rng: np.random.Generator) -> list[Any]:
     return [found[i] for i in sorted(chosen)]
 
 
+def inside(shape: Any) -> np.ndarray:
+    """A point of it: hulls of robots need not hold their origin."""
+    return np.mean(shape.points(), axis=0) if isinstance(shape, coal.ConvexBase) else np.zeros(3)
+
+
 def matrix(rotation: np.ndarray, translation: np.ndarray) -> np.ndarray:
     M = np.eye(4)
     M[:3, :3], M[:3, 3] = rotation, translation
@@ -116,7 +121,7 @@ class Couple:
         """
         rotation = rotations(rng, count)
         way = directions(rng, count)
-        touching = 4.0 * way
+        touching = 4.0 * way + inside(first) - rotation @ inside(second)  # so that they meet
         normal = np.zeros((count, 3))
         for i in range(count):
             at = distance(first, np.eye(4), second, matrix(rotation[i], touching[i]))
