@@ -71,7 +71,7 @@ CollisionDetector::Witness CollisionDetector::run_gjk(Gjk& gjk, const Pair& pair
   const Gjk::Status status =
       gjk.run(shapes_[pair.leading], pose, shapes_[pair.other], shifted, guess.ray, guess.support, margin);
   guess.support = gjk.hint();
-  // Of length one: from the separation vector itself Coal takes the start for the solution and ends momentum at once
+  // Of length one: momentum adds vectors, and one as short as a gap counts for nothing beside the first support point
   // (docs/experiments/gjk.md). A ray of zero length (overlap) is no direction to start from.
   if (gjk.ray().squaredNorm() > 1e-20 && gjk.ray().allFinite()) guess.ray = gjk.ray().normalized();
   if (status == Gjk::Status::beyond) return {};

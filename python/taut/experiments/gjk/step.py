@@ -17,7 +17,7 @@ from ..._taut import Contact, Scene, Simulator
 from ...cli.terminal import number, table
 from ...collision import distance
 from ...scenes import make
-from ..experiment import Advance, figure
+from ..experiment import Advance, figure, legend
 from .problems import COLOURS, ellipsoid, mesh
 
 NAME = "step"
@@ -176,7 +176,7 @@ def plot(results: dict[str, Any], path: Path) -> None:
     place = np.arange(len(STARTS))
     columns = min(3, len(names))
     lines = -(-len(names) // columns)
-    with figure(path, rows=lines, columns=columns, size=(4.2 * columns, 3.0 * lines)) as (_, axes):
+    with figure(path, rows=lines, columns=columns, size=(4.2 * columns + 1, 3.0 * lines)) as (made, axes):
         for ax, name in zip(axes, names, strict=False):
             for k, variant in enumerate(VARIANTS):
                 rows = [row for row in results["rows"] if row["scene"] == name and row["variant"] == variant]
@@ -186,4 +186,4 @@ def plot(results: dict[str, Any], path: Path) -> None:
             ax.set_xticks(place, STARTS, rotation=25)
         for ax in axes[len(names) :]:
             ax.set_axis_off()
-        axes[0].legend(loc="lower left")
+        legend(made, axes[0])
