@@ -233,7 +233,9 @@ void bind_simulator(nb::module_& m) {
 
   const taut::SimulatorOptions defaults;
   const taut::Stabilization stabilization;
-  nb::class_<Simulator>(m, "Simulator", "Steps a scene, solving the unrelaxed contact problem each time.")
+  nb::class_<Simulator> simulator(m, "Simulator", nb::dynamic_attr(),
+                                  "Steps a scene, solving the unrelaxed contact problem each time.");
+  simulator
       .def(
           "__init__",
           [](Simulator* self, std::shared_ptr<taut::Scene> scene, double dt, const std::string& solver,
@@ -354,6 +356,7 @@ void bind_simulator(nb::module_& m) {
       .def_prop_ro("solver", [](const Simulator& s) { return s.options().solver; })
       .def_prop_ro("gjk", [](const Simulator& s) { return taut::name_of(s.options().narrow_phase.variant); })
       .def_prop_ro("gjk_start", [](const Simulator& s) { return taut::name_of(s.options().narrow_phase.start); });
+  bind_derivatives(m, simulator);
 
   m.def(
       "mechanical_energies",

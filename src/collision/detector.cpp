@@ -45,6 +45,7 @@ CollisionDetector::CollisionDetector(const pinocchio::GeometryModel& geometry, N
     pairs_.push_back(pair);
   }
   touches_.reserve(64);
+  origins_.reserve(64);
 
   std::size_t joints = 1;
   for (const auto& object : objects) joints = std::max(joints, object.parentJoint + 1);
@@ -157,6 +158,7 @@ void CollisionDetector::detect(const pinocchio::GeometryModel& geometry, const s
   place(geometry, oMi, velocity, dt);
   contacts.clear();
   touches_.clear();
+  origins_.clear();
   narrow_phase_calls_ = 0;
   auto before = memory.touches.begin();
   const auto visit = [&](const Group& group) {
@@ -188,7 +190,7 @@ void CollisionDetector::detect(const pinocchio::GeometryModel& geometry, const s
 }
 
 void CollisionDetector::emit(int order, const Pair& pair, std::span<const CollisionMemory::Touch> before,
-                             std::vector<CollisionMemory::Touch>& now, std::vector<Contact>& contacts) const {
+                             std::vector<CollisionMemory::Touch>& now, std::vector<Contact>& contacts) {
   const Pose& pose = poses_[pair.leading];
   std::array<bool, 4> taken{};
   std::array<int, 4> slot{-1, -1, -1, -1};
@@ -218,6 +220,7 @@ void CollisionDetector::emit(int order, const Pair& pair, std::span<const Collis
       taken[slot[i]] = true;
     }
     now.push_back({order, slot[i], local[i]});
+    origins_.push_back({order, slot[i], patch_.second_is_reference, patch_.points[i]});
     const Patch::Point& point = patch_.points[i];
     Contact contact{.pair = pair.index,
                     .order = order,
@@ -229,6 +232,41 @@ void CollisionDetector::emit(int order, const Pair& pair, std::span<const Collis
     contact.frame = contact_frame(pair.normal_to_leading ? point.normal : Vector3d(-point.normal));
     contacts.push_back(contact);
   }
+}
+
+ContactDerivatives CollisionDetector::derivatives(const Contact& contact,
+                                                  const CollisionDerivativeOptions& options) const {
+  const auto found = std::find_if(origins_.begin(), origins_.end(), [&](const Origin& origin) {
+    return origin.order == contact.order && origin.slot == contact.slot;
+  });
+  if (found == origins_.end()) throw std::invalid_argument("derivatives: this contact is not of the last step");
+  const Pair& pair = pairs_[static_cast<std::size_t>(contact.order)];
+  Patch patch;
+  patch.second_is_reference = found->second_is_reference;
+  patch.normal = found->point.normal;
+  patch.points[0] = found->point;
+  patch.count = 1;
+  const Pose &leading = poses_[pair.leading], &other = poses_[pair.other];
+  const PatchPointDerivatives d =
+      taut::derivatives(shapes_[pair.leading], leading, shapes_[pair.other], other, patch, 0, options);
+
+  // From the shapes' own axes to the world's, and from leading and other to first and second.
+  ContactDerivatives result;
+  result.method = d.method;
+  const double sign = pair.normal_to_leading ? 1.0 : -1.0;
+  const auto carry = [&](const Pose& pose, int column, ContactDerivatives::Body& body) {
+    const Eigen::Matrix<double, 6, 6> X = pinocchio::SE3(pose.rotation, pose.translation).toActionMatrixInverse();
+    body.gap.noalias() = d.gap.middleCols<6>(column) * X;
+    body.point.noalias() = d.point.middleCols<6>(column) * X;
+    Eigen::Matrix<double, 3, 6> frame = d.frame.middleCols<6>(column);
+    if (!pair.normal_to_leading) {  // another frame, that of −n
+      for (int c = 0; c < 6; ++c) frame.col(c) = frame_rotation(contact.frame.col(2), sign * d.normal.col(column + c));
+    }
+    body.frame.noalias() = frame * X;
+  };
+  carry(leading, 0, pair.normal_to_leading ? result.body_1 : result.body_2);
+  carry(other, 6, pair.normal_to_leading ? result.body_2 : result.body_1);
+  return result;
 }
 
 }  // namespace taut

@@ -169,4 +169,8 @@ Distance distance(const Shape& first, const SE3& oM1, const Shape& second, const
   return distance(first, oM1, second, oM2, gjk);
 }
 
+bool refine(const Shape& first, const SE3& oM1, const Shape& second, const SE3& oM2, Distance& at) {
+  return polish(first, oM1, second, oM2, at);
+}
+
 }  // namespace taut

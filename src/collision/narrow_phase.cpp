@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "taut/collision/detector.hpp"
+#include "taut/collision/distance.hpp"
 
 namespace taut {
 
@@ -181,6 +182,17 @@ void CollisionDetector::collide_convex(const Pair& pair, double margin, GjkGuess
     ask_from_apart(pair, margin, best, witness);
   }
   if (!witness.normal.allFinite() || !(best <= margin)) return;
+  // On round surfaces GJK's normal is good to the root of its tolerance: derivatives want it to rounding.
+  if (curved) {
+    const Vector3d n = witness.normal.normalized(), half = 0.5 * best * n;
+    Distance at{.distance = best, .normal = n, .point_1 = witness.point + half, .point_2 = witness.point - half};
+    if (refine(first, {first_pose.rotation, first_pose.translation}, second,
+               {second_pose.rotation, second_pose.translation}, at)) {
+      witness.normal = at.normal;
+      witness.point = 0.5 * (at.point_1 + at.point_2);
+      best = at.distance;
+    }
+  }
   convex_patch(first, first_pose, second, second_pose, witness.normal.normalized(), witness.point, best, margin,
                patch_);
 }

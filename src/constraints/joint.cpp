@@ -133,4 +133,26 @@ void bias_joint_rows(const pinocchio::Model& model, std::span<const JointRow> ca
   }
 }
 
+RowSlope joint_row_slope(const pinocchio::Model& model, const JointRow& row, const ConstVectorRef& q) {
+  const Coefficients rate = rate_of(model, row, q);
+  RowSlope slope{.values = rate.values, .first = rate.first, .count = rate.count};
+  if (row.kind == Kind::ball_limit) {  // minus the axis of log R
+    const Vector3d turn = ball_turn(row, q), axis = turn.normalized();
+    Eigen::Matrix3d log;
+    pinocchio::Jlog3(pinocchio::exp3(turn), log);
+    slope.change = -(Eigen::Matrix3d::Identity() - axis * axis.transpose()) * log / turn.norm();
+    slope.first_turning = rate.first;
+    slope.turning = 3;
+  } else if (model.nqs[row.joint] == 7) {  // a row of R, which turns: δ(Rᵀ e) = Rᵀ e × δθ
+    slope.change = pinocchio::skew(rate.values);
+    slope.first_turning = rate.first + 3;
+    slope.turning = 3;
+  } else if (model.nqs[row.joint] != model.nvs[row.joint]) {  // planar
+    slope.change.col(0) = Vector3d(rate.values.y(), -rate.values.x(), 0.0);
+    slope.first_turning = rate.first + 2;
+    slope.turning = 1;
+  }
+  return slope;
+}
+
 }  // namespace taut

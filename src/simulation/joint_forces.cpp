@@ -18,7 +18,9 @@ Servo::Servo(int nv)
 void Servo::clear() { *this = Servo(static_cast<int>(kp.size())); }
 
 JointForces::JointForces(const Scene& scene)
-    : torque(VectorXd::Zero(scene.model.nv)), implicit(VectorXd::Zero(scene.model.nv)) {
+    : torque(VectorXd::Zero(scene.model.nv)),
+      implicit(VectorXd::Zero(scene.model.nv)),
+      stiffness(VectorXd::Zero(scene.model.nv)) {
   const auto& model = scene.model;
   dof_to_q_.assign(static_cast<std::size_t>(model.nv), -1);
   for (int joint = 1; joint < model.njoints; ++joint) {
@@ -50,12 +52,14 @@ void JointForces::collect(const Scene& scene, const Servo& servo, const Dynamics
   const auto [dt, ahead] = instant;
   torque = -model.damping.cwiseProduct(v);
   implicit = dt * model.damping;
+  stiffness.setZero();
   loop_servos.clear();
   for (int dof = 0; dof < model.nv; ++dof) {
     const double k = scene.stiffness[dof];
     if (k > 0.0 && dof_to_q_[dof] >= 0) {
       torque[dof] -= k * (q[dof_to_q_[dof]] + ahead * v[dof] - scene.spring_reference[dof]);
       implicit[dof] += dt * ahead * k;
+      stiffness[dof] += k;
     }
     if (servo.kp[dof] > 0.0 || servo.kd[dof] > 0.0) {
       apply_servo(servo.kp[dof], servo.kd[dof], servo.target[dof], {servo.lower[dof], servo.upper[dof]}, dof, q, v,
@@ -88,6 +92,7 @@ void JointForces::apply_servo(double kp, double kd, double target, Range range, 
   }
   torque[dof] += push;
   implicit[dof] += dt * (kd + ahead * kp);
+  if (dof_to_q_[dof] >= 0) stiffness[dof] += kp;
 }
 
 // A motor on a loop's coordinate θ pushes its two bodies; a servo holds, λ = −dt (kp (θ + ahead c − target) + kd c).

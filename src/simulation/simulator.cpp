@@ -122,7 +122,8 @@ Simulator::Simulator(std::shared_ptr<const Scene> scene, SimulatorOptions option
   impulses_.closures.setZero(closure_rows_);
   impulses_.drives.setZero(static_cast<Eigen::Index>(scene_->actuators.size()));
   record_.q = record_.q_look = record_.q_next = q_ahead_ = scene_->q0;
-  record_.v = record_.v_look = record_.v_free = record_.v_plus = record_.v_next = VectorXd::Zero(model.nv);
+  record_.v = record_.v_look = record_.v_coriolis = record_.v_free = record_.v_plus = record_.v_next =
+      VectorXd::Zero(model.nv);
   record_.tau = work_ = force_ = v_ahead_ = VectorXd::Zero(model.nv);
 }
 
@@ -168,6 +169,7 @@ void Simulator::free_motion(std::span<const pinocchio::Force> fext, const ConstV
   dynamics_.update(model, q, v, dt);
   forces_.collect(*scene_, servo_, dynamics_, q, v, control, options_.instant(), record_.tau);
   dynamics_.add_external_forces(fext, record_.tau);
+  record_.external.assign(fext.begin(), fext.end());
 
   dynamics_.factorize(model, forces_.implicit);
   work_ = forces_.torque + record_.tau - dynamics_.nonlinear_effects();
@@ -176,9 +178,11 @@ void Simulator::free_motion(std::span<const pinocchio::Force> fext, const ConstV
   // Coriolis torques at the old velocity feed fast linkages with energy, and light ones that spin diverge on them:
   // taken half a step on they do not. Slow robots are spared the price, a tenth of a step.
   constexpr double kFast = 0.02;  // rad or m in a step
-  if (options_.integrator == Integrator::moreau || dt * v.lpNorm<Eigen::Infinity>() > kFast) {
-    v_ahead_ = v + 0.5 * dt * work_;
-    dynamics_.update_nonlinear_effects(model, q, v_ahead_);
+  record_.is_fast = options_.integrator == Integrator::moreau || dt * v.lpNorm<Eigen::Infinity>() > kFast;
+  record_.v_coriolis = v;
+  if (record_.is_fast) {
+    record_.v_coriolis += 0.5 * dt * work_;
+    dynamics_.update_nonlinear_effects(model, q, record_.v_coriolis);
     work_ = forces_.torque + record_.tau - dynamics_.nonlinear_effects();
     force_ = work_;
     dynamics_.solve(model, work_);
@@ -411,6 +415,7 @@ const Record& Simulator::step(const ConstVectorRef& q, const ConstVectorRef& v, 
     }
   }
   if (!record_.q_next.allFinite() || !record_.v_next.allFinite()) record_.report.status = Status::not_finite;
+  has_stepped_ = true;
   return record_;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "taut/collision/contact.hpp"
+#include "taut/collision/contact_derivatives.hpp"
 #include "taut/collision/gjk.hpp"
 #include "taut/collision/patch.hpp"
 
@@ -48,6 +49,9 @@ class CollisionDetector {
   void detect(const pinocchio::GeometryModel& geometry, const std::vector<pinocchio::SE3>& oMi,
               std::span<const pinocchio::Motion> velocity, double dt, double margin, CollisionMemory& memory,
               std::vector<Contact>& contacts);
+
+  /// How a contact of the last `detect` moves with its bodies.
+  ContactDerivatives derivatives(const Contact& contact, const CollisionDerivativeOptions& options) const;
 
   /// A fresh memory: nothing touched before.
   CollisionMemory memory() const;
@@ -105,7 +109,7 @@ class CollisionDetector {
   Witness run_from_start(const Pair& pair, double margin, GjkGuess& guess, GjkPast* past);
   void collide_convex(const Pair& pair, double margin, GjkGuess& guess, GjkPast* past);
   void emit(int order, const Pair& pair, std::span<const CollisionMemory::Touch> before,
-            std::vector<CollisionMemory::Touch>& now, std::vector<Contact>& contacts) const;
+            std::vector<CollisionMemory::Touch>& now, std::vector<Contact>& contacts);
 
   std::vector<Shape> shapes_;
   std::vector<Pose> poses_;
@@ -125,6 +129,13 @@ class CollisionDetector {
   std::vector<Ball> body_balls_;  ///< the hulls, placed
   std::vector<CollisionMemory::Touch> touches_;
   Patch patch_;
+  /// What places each contact of the last call, in their order.
+  struct Origin {
+    int order, slot;
+    bool second_is_reference;
+    Patch::Point point;
+  };
+  std::vector<Origin> origins_;
   NarrowPhase narrow_phase_;
   Gjk gjk_;      ///< of the chosen variant
   Gjk vanilla_;  ///< for second questions: its last direction is known

@@ -25,4 +25,8 @@ Distance distance(const Shape& first, const pinocchio::SE3& oM1, const Shape& se
 /// With a GJK of its own, one per thread.
 Distance distance(const Shape& first, const pinocchio::SE3& oM1, const Shape& second, const pinocchio::SE3& oM2);
 
+/// Newton's method from an answer that is nearly right; true if the normal then separates the shapes by the distance.
+bool refine(const Shape& first, const pinocchio::SE3& oM1, const Shape& second, const pinocchio::SE3& oM2,
+            Distance& at);
+
 }  // namespace taut

@@ -50,4 +50,13 @@ void bias_joint_rows(const pinocchio::Model& model, std::span<const JointRow> ca
                      int first, const ConstVectorRef& q, const ConstVectorRef& approach, const Instant& instant,
                      const Stabilization& stabilization, Rows& rows);
 
+/// The row of a limit on the joint's velocity, and how it turns with the joint.
+struct RowSlope {
+  Eigen::Vector3d values = Eigen::Vector3d::Zero();  ///< on the degrees of freedom [first, first + count)
+  int first = 0, count = 1;
+  Eigen::Matrix3d change = Eigen::Matrix3d::Zero();  ///< of the values, per tangent of [first_turning, + turning)
+  int first_turning = 0, turning = 0;
+};
+RowSlope joint_row_slope(const pinocchio::Model& model, const JointRow& row, const ConstVectorRef& q);
+
 }  // namespace taut

@@ -20,8 +20,9 @@ class JointForces {
   void collect(const Scene& scene, const Servo& servo, const Dynamics& dynamics, const ConstVectorRef& q,
                const ConstVectorRef& v, const ConstVectorRef& control, const Instant& instant, VectorRef tau);
 
-  Eigen::VectorXd torque;    ///< of the implicit terms, at the old velocity
-  Eigen::VectorXd implicit;  ///< dt D + dt² K, what they add to the mass matrix
+  Eigen::VectorXd torque;     ///< of the implicit terms, at the old velocity
+  Eigen::VectorXd implicit;   ///< dt D + dt² K, what they add to the mass matrix
+  Eigen::VectorXd stiffness;  ///< K: minus the slope of `torque` in q
 
   /// A servo on a loop's coordinate is a spring and damper between two bodies, which no diagonal can hold: it becomes
   /// a row with compliance, λ = −gain (c + bias).

@@ -72,6 +72,11 @@ class Simulator {
   const SimulatorOptions& options() const { return options_; }
   std::span<const JointRow> joint_rows() const { return joint_rows_; }
   const Dynamics& dynamics() const { return dynamics_; }
+  const CollisionDetector& detector() const { return detector_; }
+  const JointForces& joint_forces() const { return forces_; }
+  bool has_stepped() const { return has_stepped_; }
+  /// Rows of the last step that bounced.
+  std::span<const Bounce> bouncing() const { return bouncing_; }
 
  private:
   void check(const ConstVectorRef& q, const ConstVectorRef& v, const ConstVectorRef& tau,
@@ -131,6 +136,7 @@ class Simulator {
   Eigen::VectorXd approach_;       ///< velocity of the rows at the start of the step, if anything depends on it
   double smooth_work_ = 0.0;       ///< kinetic energy that the free motion gains in the step
   std::vector<Bounce> bouncing_;
+  bool has_stepped_ = false;
   Record record_;
 };
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from . import bench, demo, info, simulate, solve
+from . import bench, check_gradient, demo, info, simulate, solve
 
 app = typer.Typer(
     name="taut",
@@ -17,6 +17,7 @@ app.command()(demo.demo)
 app.command()(simulate.simulate)
 app.command()(info.info)
 app.command()(solve.solve)
+app.command()(check_gradient.check_gradient)
 app.add_typer(bench.app, name="bench")
 
 

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <pinocchio/multibody.hpp>
+
+#include <Eigen/Core>
+#include <span>
+#include <vector>
+
+#include "taut/dynamics/forest.hpp"
+#include "taut/problem/problem.hpp"
+
+namespace taut {
+
+/// Derivatives of τ = M(q) a + b(q, v) − Σ Jᵀ f, the wrenches f fixed in the frames of their joints: Pinocchio's for
+/// trees of joints, closed forms for free bodies, whose gyroscopic torque is that of the middle of a step.
+class InverseDynamicsDerivatives {
+ public:
+  explicit InverseDynamicsDerivatives(const pinocchio::Model& model);
+
+  /// At velocity `v`; of free bodies at `v_bodies`, whose gyroscopic torque is that of the middle of a step `dt`.
+  /// `forces`: per joint, the world first, in its frame.
+  void update(const pinocchio::Model& model, const ConstVectorRef& q, const ConstVectorRef& v,
+              const ConstVectorRef& v_bodies, const ConstVectorRef& a, std::span<const pinocchio::Force> forces,
+              double dt);
+
+  /// Clears the rows of free bodies.
+  void clear_bodies(Eigen::Ref<Eigen::MatrixXd> rows) const;
+
+  const Eigen::MatrixXd& dq() const { return dq_; }  ///< ∂τ/∂q, in the tangent of q
+  const Eigen::MatrixXd& dv() const { return dv_; }  ///< ∂τ/∂v
+
+ private:
+  struct Part {
+    int tree;
+    pinocchio::Model model;
+    pinocchio::Data data;
+    std::vector<pinocchio::Force> forces;
+  };
+  Forest forest_;
+  bool whole_ = false;
+  std::vector<Part> parts_;
+  std::vector<int> bodies_;  ///< trees that are one free body
+  Eigen::MatrixXd dq_, dv_;
+};
+
+}  // namespace taut

@@ -1,0 +1,133 @@
+#include <pinocchio/multibody.hpp>
+// Pinocchio comes first: its headers configure Boost.
+#include <nanobind/eigen/dense.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "taut/derivatives/step_derivatives.hpp"
+
+namespace {
+
+using taut::Certificate;
+using taut::Simulator;
+using taut::StepDerivatives;
+using taut::StepJacobian;
+using taut::python::ArrayLike;
+
+// The workspace of a simulator's derivatives lives beside it, made when it is first asked for.
+StepDerivatives& workspace_of(nb::handle simulator) {
+  if (!nb::hasattr(simulator, "_derivatives")) {
+    nb::setattr(simulator, "_derivatives",
+                nb::cast(new StepDerivatives(nb::cast<const Simulator&>(simulator)), nb::rv_policy::take_ownership));
+  }
+  return nb::cast<StepDerivatives&>(simulator.attr("_derivatives"));
+}
+
+taut::StepDerivativeOptions options_of(const std::string& collision, std::optional<double> temperature,
+                                       bool move_contacts) {
+  return {.collision = {.method = taut::collision_method(collision), .temperature = temperature},
+          .move_contacts = move_contacts};
+}
+
+StepJacobian jacobian(nb::handle simulator, const std::string& collision, std::optional<double> temperature,
+                      bool move_contacts, bool impulses) {
+  taut::StepDerivativeOptions options = options_of(collision, temperature, move_contacts);
+  options.impulses = impulses;
+  return workspace_of(simulator).jacobian(nb::cast<const Simulator&>(simulator), options);
+}
+
+nb::tuple jvp(nb::handle simulator, const ArrayLike& dq, const ArrayLike& dv, const std::optional<ArrayLike>& dtau,
+              const std::string& collision, std::optional<double> temperature, bool move_contacts) {
+  const auto& sim = nb::cast<const Simulator&>(simulator);
+  const Eigen::VectorXd torque =
+      dtau ? dtau->vector("dtau") : Eigen::VectorXd(Eigen::VectorXd::Zero(sim.scene().model.nv));
+  auto [q, v] = workspace_of(simulator).jvp(sim, dq.vector("dq"), dv.vector("dv"), torque,
+                                            options_of(collision, temperature, move_contacts));
+  return nb::make_tuple(q, v);
+}
+
+taut::StepAdjoint vjp(nb::handle simulator, const ArrayLike& q_bar, const ArrayLike& v_bar,
+                      const std::string& collision, std::optional<double> temperature, bool move_contacts) {
+  return workspace_of(simulator).vjp(nb::cast<const Simulator&>(simulator), q_bar.vector("q_bar"),
+                                     v_bar.vector("v_bar"), options_of(collision, temperature, move_contacts));
+}
+
+const char* mode_name(taut::Mode mode) {
+  switch (mode) {
+    case taut::Mode::closed:
+      return "closed";
+    case taut::Mode::sliding:
+      return "sliding";
+    case taut::Mode::open:
+      break;
+  }
+  return "open";
+}
+
+}  // namespace
+
+void bind_derivatives(nb::module_& m, nb::class_<taut::Simulator>& simulator) {
+  nb::class_<StepDerivatives>(m, "StepDerivatives", "The workspace of a simulator's derivatives.");
+
+  nb::class_<Certificate>(m, "Certificate", "How far a Jacobian is to be trusted.")
+      .def_prop_ro(
+          "modes",
+          [](const Certificate& c) {
+            std::vector<std::string> names;
+            for (const taut::Mode mode : c.modes) names.emplace_back(mode_name(mode));
+            return names;
+          },
+          "Of each block of problem(): 'closed' (a contact that sticks, a limit that is reached, a joint that is "
+          "stuck, "
+          "a loop), 'sliding', 'open' (also a joint that slips).")
+      .def_ro("distance", &Certificate::distance,
+              "About how much (m/s, rad/s) the free velocity of each block must change for it to change its mode.")
+      .def_ro("nearest", &Certificate::nearest, "The least of them: small, and the derivative may be one-sided.")
+      .def_ro("unknowns", &Certificate::unknowns)
+      .def_ro("rank", &Certificate::rank, "Less than unknowns: constraints repeat each other, impulses are not unique.")
+      .def_ro("conditioning", &Certificate::conditioning, "Reciprocal condition number of the impulses' system.")
+      .def_ro("unique", &Certificate::unique,
+              "False where redundant contacts slide while they turn: several velocities solve such a step, and the "
+              "derivative is that of one of them.")
+      .def_ro("solved", &Certificate::solved, "The step had converged.")
+      .def_ro("scaled_restitution", &Certificate::scaled_restitution,
+              "Bounces were lowered to keep energy; the factor is taken as constant.");
+
+  nb::class_<StepJacobian>(m, "StepJacobian",
+                           "d(q⁺, v⁺)/d(q, v, tau), in the tangents of q and q⁺ as Pinocchio has them: (nv, nv) each.")
+      .def_ro("dq_dq", &StepJacobian::dq_dq)
+      .def_ro("dq_dv", &StepJacobian::dq_dv)
+      .def_ro("dq_dtau", &StepJacobian::dq_dtau)
+      .def_ro("dv_dq", &StepJacobian::dv_dq)
+      .def_ro("dv_dv", &StepJacobian::dv_dv)
+      .def_ro("dv_dtau", &StepJacobian::dv_dtau)
+      .def_ro("dimpulse_dq", &StepJacobian::dimpulse_dq, "Of the impulses, if asked for; rows as those of problem().")
+      .def_ro("dimpulse_dv", &StepJacobian::dimpulse_dv)
+      .def_ro("dimpulse_dtau", &StepJacobian::dimpulse_dtau)
+      .def_ro("certificate", &StepJacobian::certificate);
+
+  nb::class_<taut::StepAdjoint>(m, "StepAdjoint", "Adjoints of a step, in tangents: (nv,) each.")
+      .def_ro("q", &taut::StepAdjoint::q)
+      .def_ro("v", &taut::StepAdjoint::v)
+      .def_ro("tau", &taut::StepAdjoint::tau);
+
+  const taut::StepDerivativeOptions defaults;
+  simulator.def("jacobian", &jacobian, nb::kw_only(), "collision"_a = taut::name_of(defaults.collision.method),
+                "temperature"_a = nb::none(), "move_contacts"_a = defaults.move_contacts,
+                "impulses"_a = defaults.impulses,
+                "Exact derivatives of the last step. collision: how contact points, normals and gaps move, as "
+                "`taut.collision.derivatives` has it; move_contacts=False leaves that out, to compare; impulses=True "
+                "adds those of the impulses.");
+  simulator.def("jvp", &jvp, "dq"_a, "dv"_a, "dtau"_a = nb::none(), nb::kw_only(),
+                "collision"_a = taut::name_of(defaults.collision.method), "temperature"_a = nb::none(),
+                "move_contacts"_a = defaults.move_contacts,
+                "(dq⁺, dv⁺) of the last step along (dq, dv, dtau), in tangents, without forming the Jacobian.");
+  simulator.def("vjp", &vjp, "q_bar"_a, "v_bar"_a, nb::kw_only(),
+                "collision"_a = taut::name_of(defaults.collision.method), "temperature"_a = nb::none(),
+                "move_contacts"_a = defaults.move_contacts,
+                "Adjoints .q, .v, .tau of the last step for those of q⁺ (in its tangent) and v⁺, without forming the "
+                "Jacobian.");
+}

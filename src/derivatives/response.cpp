@@ -1,0 +1,211 @@
+#include "taut/derivatives/response.hpp"
+
+#include <Eigen/LU>
+#include <Eigen/QR>
+#include <cmath>
+#include <limits>
+
+namespace taut {
+
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::Vector2d;
+using Linearization = NewtonWorkspace::Linearization;
+
+Vector2d side(const Vector2d& d) { return {-d.y(), d.x()}; }
+
+// The c-th column of Z in the rows of its block.
+Eigen::Vector3d sliding_unknown(const Block& block, const Linearization& lin, int c) {
+  if (c == 0) return {block.mu * lin.d.x(), block.mu * lin.d.y(), 1.0};
+  const Vector2d s = side(lin.d);
+  return {s.x(), s.y(), 0.0};
+}
+
+double distance(const Block& block, const Linearization& lin, const double* lambda, const double* c) {
+  switch (block.kind) {
+    case SetKind::positive:
+      return lin.mode == Mode::open ? std::abs(c[0]) : std::abs(lambda[0]) * lin.stiffness;
+    case SetKind::interval:
+      return lin.mode == Mode::open ? std::abs(c[0]) : (block.bound - std::abs(lambda[0])) * lin.stiffness;
+    case SetKind::cone: {
+      if (lin.mode == Mode::open) return std::abs(c[2]);
+      const double tangential = std::hypot(lambda[0], lambda[1]), left = block.mu * lambda[2] - tangential;
+      const double lift = lambda[2] * lin.stiffness;
+      return std::min(lift, lin.mode == Mode::sliding ? std::hypot(c[0], c[1]) : left * lin.stiffness);
+    }
+    default:
+      return std::numeric_limits<double>::infinity();
+  }
+}
+
+}  // namespace
+
+// W rows
+void ImpulseResponse::reduce(const Problem& problem, const Eigen::Ref<const MatrixXd>& rows,
+                             Eigen::Ref<MatrixXd> unknowns) const {
+  for (int i = 0; i < problem.size(); ++i) {
+    const Linearization& lin = modes_.blocks[static_cast<std::size_t>(i)];
+    const int start = problem.blocks[i].start;
+    if (lin.mode == Mode::closed) unknowns.middleRows(lin.first, lin.count) = rows.middleRows(start, lin.count);
+    if (lin.mode == Mode::sliding) {
+      const Vector2d s = lin.turn * side(lin.d);
+      unknowns.row(lin.first) = rows.row(start + 2);
+      unknowns.row(lin.first + 1) = s.x() * rows.row(start) + s.y() * rows.row(start + 1);
+    }
+  }
+}
+
+// Z unknowns; what is open stays as it is.
+void ImpulseResponse::expand(const Problem& problem, const Eigen::Ref<const MatrixXd>& unknowns,
+                             Eigen::Ref<MatrixXd> rows) const {
+  for (int i = 0; i < problem.size(); ++i) {
+    const Linearization& lin = modes_.blocks[static_cast<std::size_t>(i)];
+    const int start = problem.blocks[i].start;
+    if (lin.mode == Mode::closed) rows.middleRows(start, lin.count) = unknowns.middleRows(lin.first, lin.count);
+    if (lin.mode == Mode::sliding) {
+      rows.middleRows<3>(start) = sliding_unknown(problem.blocks[i], lin, 0) * unknowns.row(lin.first) +
+                                  sliding_unknown(problem.blocks[i], lin, 1) * unknowns.row(lin.first + 1);
+    }
+  }
+}
+
+void ImpulseResponse::reduce_transpose(const Problem& problem, const ConstVectorRef& unknowns, VectorRef rows) const {
+  rows.setZero();
+  for (int i = 0; i < problem.size(); ++i) {
+    const Linearization& lin = modes_.blocks[static_cast<std::size_t>(i)];
+    const int start = problem.blocks[i].start;
+    if (lin.mode == Mode::closed) rows.segment(start, lin.count) = unknowns.segment(lin.first, lin.count);
+    if (lin.mode == Mode::sliding) {
+      rows[start + 2] = unknowns[lin.first];
+      rows.segment<2>(start) = lin.turn * unknowns[lin.first + 1] * side(lin.d);
+    }
+  }
+}
+
+void ImpulseResponse::expand_transpose(const Problem& problem, const ConstVectorRef& rows, VectorRef unknowns) const {
+  for (int i = 0; i < problem.size(); ++i) {
+    const Linearization& lin = modes_.blocks[static_cast<std::size_t>(i)];
+    const int start = problem.blocks[i].start;
+    if (lin.mode == Mode::closed) unknowns.segment(lin.first, lin.count) = rows.segment(start, lin.count);
+    if (lin.mode == Mode::sliding) {
+      for (int c = 0; c < 2; ++c) {
+        unknowns[lin.first + c] = sliding_unknown(problem.blocks[i], lin, c).dot(rows.segment<3>(start));
+      }
+    }
+  }
+}
+
+const MatrixXd& ImpulseResponse::matrix(const Problem& problem) {
+  const int n = problem.rows();
+  Y_.setZero(n, n);
+  if (unknowns_ == 0) return Y_;
+  solved_.setZero(unknowns_, n);
+  for (int i = 0; i < problem.size(); ++i) {
+    const Linearization& lin = modes_.blocks[static_cast<std::size_t>(i)];
+    const int start = problem.blocks[i].start;
+    if (lin.mode == Mode::closed) solved_.block(lin.first, start, lin.count, lin.count).setIdentity();
+    if (lin.mode != Mode::sliding) continue;
+    solved_(lin.first, start + 2) = 1.0;
+    solved_.block<1, 2>(lin.first + 1, start) = lin.turn * side(lin.d).transpose();
+  }
+  if (singular_) {
+    solved_ = redundant_.solve(solved_);
+  } else {
+    solved_ = regular_.solve(solved_);
+  }
+  expand(problem, solved_, Y_);
+  return Y_;
+}
+
+void ImpulseResponse::apply(const Problem& problem, VectorRef x) {
+  if (unknowns_ > 0) {
+    work_.resize(unknowns_);
+    reduce(problem, x, work_);
+    if (singular_) {
+      work_ = redundant_.solve(work_);
+    } else {
+      work_ = regular_.solve(work_);
+    }
+  }
+  x.setZero();
+  if (unknowns_ > 0) expand(problem, work_, x);
+}
+
+void ImpulseResponse::apply_transpose(const Problem& problem, VectorRef x) {
+  if (unknowns_ == 0) return x.setZero(), void();
+  work_.resize(unknowns_);
+  expand_transpose(problem, x, work_);
+  if (singular_) {
+    work_ = redundant_.transpose().solve(work_);
+  } else {
+    work_ = regular_.transpose().solve(work_);
+  }
+  reduce_transpose(problem, work_, x);
+}
+
+void ImpulseResponse::update(const Problem& problem, const ConstVectorRef& lambda, const ConstVectorRef& velocity) {
+  const int n = problem.rows();
+  modes_.reserve(n);
+  identify_modes(problem, lambda, velocity, modes_);
+  unknowns_ = rank_ = modes_.unknowns;
+  conditioning_ = 1.0;
+  switching_.resize(problem.blocks.size());
+  for (int i = 0; i < problem.size(); ++i) {
+    const Block& block = problem.blocks[i];
+    Linearization& lin = modes_.blocks[static_cast<std::size_t>(i)];
+    const double* x = lambda.data() + block.start;
+    switching_[static_cast<std::size_t>(i)] = distance(block, lin, x, velocity.data() + block.start);
+    // The impulse itself, where there is one, knows the direction better than the guess of a mode.
+    if (const double length = lin.mode == Mode::sliding ? std::hypot(x[0], x[1]) : 0.0; length > 0.0) {
+      lin.d = Vector2d(x[0], x[1]) / length;
+    }
+  }
+  const int m = unknowns_;
+  kernel_.resize(n, 0);
+  singular_ = false;
+  if (m == 0) return;
+
+  // (G + R) Z, then W of it.
+  GZ_.setZero(n, m);
+  for (int i = 0; i < problem.size(); ++i) {
+    const Linearization& lin = modes_.blocks[static_cast<std::size_t>(i)];
+    const Block& block = problem.blocks[i];
+    for (int c = 0; c < lin.count; ++c) {
+      double* column = GZ_.col(lin.first + c).data();
+      if (lin.mode == Mode::sliding) {
+        const Eigen::Vector3d z = sliding_unknown(block, lin, c);
+        multiply_add_block(problem, i, z.data(), column);
+      } else {
+        Eigen::Matrix<double, 6, 1> unit = Eigen::Matrix<double, 6, 1>::Unit(c);
+        multiply_add_block(problem, i, unit.data(), column);
+      }
+    }
+  }
+  A_.resize(m, m);
+  reduce(problem, GZ_, A_);
+  for (int i = 0; i < problem.size(); ++i) {
+    const Linearization& lin = modes_.blocks[static_cast<std::size_t>(i)];
+    if (lin.mode == Mode::sliding) A_(lin.first + 1, lin.first + 1) += (1.0 - lin.turn) * lin.stiffness;
+  }
+  // Regular most of the time. Where constraints repeat each other A is singular to rounding; a chain of great mass
+  // ratio is not, and must not be taken for it.
+  constexpr double kSingular = 1e-12;
+  regular_.compute(A_);
+  const auto pivots = regular_.matrixLU().diagonal().cwiseAbs();
+  // Eigen's estimate of a condition number does not survive a pivot that is exactly zero.
+  conditioning_ = pivots.minCoeff() > kSingular * pivots.maxCoeff() ? regular_.rcond() : 0.0;
+  singular_ = !(conditioning_ > kSingular);
+  if (!singular_) return;
+  redundant_.setThreshold(1e-10);
+  redundant_.compute(A_);
+  rank_ = static_cast<int>(redundant_.rank());
+  const auto left = redundant_.matrixQTZ().diagonal().cwiseAbs();
+  conditioning_ = rank_ > 0 ? left[rank_ - 1] / left[0] : 1.0;
+  // What A does not see: I − A⁺ A.
+  const MatrixXd unseen = MatrixXd::Identity(m, m) - redundant_.solve(A_);
+  kernel_.setZero(n, m);
+  expand(problem, unseen, kernel_);
+}
+
+}  // namespace taut

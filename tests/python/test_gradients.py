@@ -1,0 +1,269 @@
+"""The analytic derivative of the step: against differences, against itself, and where others are known to be wrong."""
+
+from __future__ import annotations
+
+import json
+
+import coal
+import numpy as np
+import pinocchio
+import pytest
+from typer.testing import CliRunner
+
+import taut
+from taut.cli import app
+from taut.gradients import BLOCKS, compare, differences
+
+
+def checked(scene: taut.Scene, states: int, seed: int = 0, sampling: dict | None = None, **options):
+    sim = taut.Simulator(scene, tolerance=1e-12, **options)
+    found = compare(sim, states, np.random.default_rng(seed), **(sampling or {}))
+    assert len(found.errors) == states, vars(found)
+    for block in BLOCKS:
+        assert found.worst(block) < 1e-6, (block, found.worst(block))
+    return found.counted
+
+
+@pytest.mark.parametrize(
+    ("name", "must_have"),
+    [
+        ("cube_on_plane", {"contact open", "contact sliding"}),
+        ("go1", {"contact closed", "contact sliding", "contact open", "dry friction open", "limit closed"}),
+        ("half_cheetah", {"contact open"}),
+        ("humanoid", {"limit closed", "limit open"}),
+        ("pinched_capsule", {"contact sliding"}),
+    ],
+)
+def test_agrees_with_differences(name, must_have):
+    counted = checked(taut.scenes.make(name), 40)
+    assert must_have <= set(counted), counted
+
+
+@pytest.mark.parametrize("name", ["solo12", "ur5"])
+def test_agrees_with_differences_on_robots(name):
+    try:
+        scene = taut.scenes.make(name)
+    except FileNotFoundError as missing:
+        pytest.skip(str(missing))
+    checked(scene, 30)
+
+
+def body(shape, **options) -> taut.Scene:
+    scene = taut.Scene()
+    scene.add_floor(friction=0.6, **options)
+    scene.add_body("body", shape, 1.5, [0.0, 0.0, 0.12])
+    return scene
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        coal.Sphere(0.1),
+        coal.Ellipsoid(0.1, 0.12, 0.08),
+        coal.Capsule(0.05, 0.15),
+        coal.Cylinder(0.08, 0.2),
+        coal.Cone(0.1, 0.2),
+    ],
+    ids=lambda shape: type(shape).__name__,
+)
+def test_every_shape_on_a_floor(shape):
+    checked(body(shape), 25, sampling={"kick": 0.3, "push": 2e-3})
+
+
+def test_two_bodies_that_touch():
+    scene = body(coal.Box(0.2, 0.2, 0.1))
+    scene.add_body("egg", coal.Ellipsoid(0.06, 0.05, 0.08), 0.5, [0.0, 0.0, 0.26])
+    counted = checked(scene, 30, sampling={"kick": 0.3, "push": 1e-3})
+    assert counted["contact open"] > 0
+
+
+def test_compliance_restitution_and_implicit_joints():
+    checked(body(coal.Sphere(0.1), compliance=1e-4), 20)
+    bouncing = body(coal.Sphere(0.1), restitution=0.7)
+    sim = taut.Simulator(bouncing, tolerance=1e-12)
+    q, v = bouncing.q0.copy(), np.array([0.3, 0.1, -1.5, 1.0, 2.0, 0.5])
+    q[2] = 0.1005
+    state = sim.state()
+    sim.step(q, v)
+    jacobian = sim.jacobian()
+    reference = differences(sim, q, v, np.zeros(6), state)
+    for block in BLOCKS:
+        np.testing.assert_allclose(
+            getattr(jacobian, block), reference[block], atol=1e-6 * (1 + np.abs(reference[block]).max())
+        )
+    assert abs(jacobian.dv_dv[2, 2] + 0.7) < 1e-3  # it comes back with e
+
+
+def test_a_held_robot_with_saturated_servos():
+    scene = taut.scenes.make("go1")
+    sim = taut.Simulator(scene, tolerance=1e-12)
+    sim.hold(scene.q0, kp=30.0, kd=1.0, torque_limit=8.0)
+    found = compare(sim, 20, np.random.default_rng(3))
+    assert len(found.errors) == 20
+    assert max(found.worst(block) for block in BLOCKS) < 1e-6
+
+
+def test_external_forces_move_with_their_bodies():
+    scene = taut.scenes.make("go1")
+    sim = taut.Simulator(scene, tolerance=1e-12)
+    rng = np.random.default_rng(5)
+    q, v, model = scene.q0.copy(), 0.3 * rng.normal(size=18), scene.model
+    q[2] += 1.0
+    fext = rng.normal(size=(model.njoints, 6))
+    sim.step(q, v, fext=fext)
+    jacobian = sim.jacobian()
+    h = 1e-6
+    for k in range(18):
+        way = np.zeros(18)
+        way[k] = h
+        ahead, behind = (sim.step(pinocchio.integrate(model, q, side), v, fext=fext).v for side in (way, -way))
+        np.testing.assert_allclose(jacobian.dv_dq[:, k], (ahead - behind) / (2 * h), atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["go1", "humanoid", "cube_on_plane", "pile"])
+def test_forward_and_reverse_are_the_jacobian(name, rng):
+    scene = taut.scenes.make(name)
+    sim = taut.Simulator(scene)
+    nv = scene.model.nv
+    q, v = scene.q0, np.zeros(nv)
+    for k in range(120):
+        done = sim.step(q, v, rng.normal(size=nv))
+        if k % 4 == 0:
+            J = sim.jacobian()
+            dq, dv, dtau, q_bar, v_bar = rng.normal(size=(5, nv))
+            q_dot, v_dot = sim.jvp(dq, dv, dtau)
+            np.testing.assert_allclose(q_dot, J.dq_dq @ dq + J.dq_dv @ dv + J.dq_dtau @ dtau, rtol=1e-10, atol=1e-9)
+            np.testing.assert_allclose(v_dot, J.dv_dq @ dq + J.dv_dv @ dv + J.dv_dtau @ dtau, rtol=1e-9, atol=1e-7)
+            bars = sim.vjp(q_bar, v_bar)
+            forward = q_bar @ q_dot + v_bar @ v_dot
+            backward = bars.q @ dq + bars.v @ dv + bars.tau @ dtau
+            size = np.abs(q_bar) @ np.abs(q_dot) + np.abs(v_bar) @ np.abs(v_dot)
+            assert abs(forward - backward) <= 1e-10 * size
+        q, v = done.q, done.v
+
+
+def test_elastic_balls_exchange_their_velocities():
+    """What one had the other gets: the derivative is an exchange, too (nimblephysics issue 97)."""
+    scene = taut.Scene()
+    scene.gravity = [0.0, 0.0, 0.0]
+    for name, x in (("left", -0.1005), ("right", 0.1)):
+        scene.add_body(name, coal.Sphere(0.1), 1.0, [x, 0.0, 0.0], friction=0.0, restitution=1.0)
+    sim = taut.Simulator(scene, tolerance=1e-12)
+    v = np.zeros(12)
+    v[0] = 1.0
+    done = sim.step(scene.q0, v)
+    np.testing.assert_allclose(done.v[[0, 6]], [0.0, 1.0], atol=1e-9)
+    jacobian = sim.jacobian()
+    along = np.ix_([0, 6], [0, 6])
+    np.testing.assert_allclose(jacobian.dv_dv[along], [[0.0, 1.0], [1.0, 0.0]], atol=1e-9)
+    # The impact comes with the velocity that was there, not with the place: dq⁺/dq of the two along the line.
+    np.testing.assert_allclose(jacobian.dv_dq[along], 0.0, atol=1e-9)
+
+
+def test_a_ball_dropped_from_higher_bounces_higher():
+    """The sign of d(bounce height)/d(drop height), by the chain of a whole fall and bounce, and its size.
+
+    Within one and the same step of impact the speed of the impact does not change, but where it happens does: that
+    function of the discrete run has slope one, and jumps from step to step make up for it to e² on the whole.
+    """
+
+    def run(height: float, chained: bool):
+        scene = taut.Scene()
+        scene.add_floor(restitution=0.8)
+        scene.add_body("ball", coal.Sphere(0.1), 1.0, [0.0, 0.0, 0.1 + height])
+        sim = taut.Simulator(scene, tolerance=1e-12)
+        q, v = scene.q0, np.zeros(6)
+        dq, dv = np.eye(6)[2], np.zeros(6)
+        for _ in range(500):
+            done = sim.step(q, v)
+            if chained:
+                dq, dv = sim.jvp(dq, dv)
+            q, v = done.q, done.v
+        return q[2] + v[2] ** 2 / (2 * 9.81), dq[2] + v[2] * dv[2] / 9.81  # where it will turn
+
+    _, gradient = run(0.5, chained=True)
+    h = 1e-6
+    difference = (run(0.5 + h, chained=False)[0] - run(0.5 - h, chained=False)[0]) / (2 * h)
+    assert gradient > 0
+    assert gradient == pytest.approx(difference, abs=1e-6)
+
+
+def test_a_foot_that_leaves_the_ground_is_finite_and_right():
+    """MuJoCo's differences were off there (mujoco issue 1517)."""
+    scene = taut.scenes.make("go1")
+    sim = taut.Simulator(scene, tolerance=1e-12)
+    sim.hold(scene.q0, kp=60.0, kd=2.0)
+    q, v = scene.q0, np.zeros(18)
+    for _ in range(300):
+        done = sim.step(q, v)
+        q, v = done.q, done.v
+    v = v.copy()
+    v[2] += 0.5  # it jumps
+    state = sim.state()
+    sim.step(q, v)
+    jacobian = sim.jacobian()
+    assert set(jacobian.certificate.modes[: len(sim.problem().mu)]) == {"open"}
+    reference = differences(sim, q, v, np.zeros(18), state)
+    for block in BLOCKS:
+        scale = 1 + np.abs(reference[block]).max()
+        assert np.abs(getattr(jacobian, block) - reference[block]).max() < 1e-6 * scale
+
+
+def test_leaving_the_collision_term_out_is_seen():
+    scene = body(coal.Sphere(0.1))
+    sim = taut.Simulator(scene, tolerance=1e-12)
+    q = scene.q0.copy()
+    q[2] = 0.0999
+    sim.step(q, np.array([0.5, 0.0, 0.0, 0.0, 1.0, 0.0]))
+    with_it, without = sim.jacobian(), sim.jacobian(move_contacts=False)
+    assert np.abs(with_it.dv_dq - without.dv_dq).max() > 1e-3
+
+
+def test_the_certificate_tells_of_rest_and_redundancy():
+    scene = taut.scenes.make("cube_on_plane")
+    sim = taut.Simulator(scene, tolerance=1e-12)
+    q, v = scene.q0, np.zeros(6)
+    for _ in range(50):
+        done = sim.step(q, v)
+        q, v = done.q, done.v
+    certificate = sim.jacobian(impulses=True).certificate
+    assert certificate.modes == ["closed"] * 4
+    assert certificate.unknowns == 12 and certificate.rank == 6 and certificate.unique and certificate.solved
+    assert certificate.nearest < 1e-6  # at rest without gap or penetration: a kink of the bias
+    assert len(certificate.distance) == 4
+
+
+def test_what_cannot_be_asked_is_named():
+    scene = taut.scenes.make("cube_on_plane")
+    sim = taut.Simulator(scene)
+    with pytest.raises(ValueError, match="no step yet"):
+        sim.jacobian()
+    with pytest.raises(ValueError, match="no step yet"):
+        sim.vjp(np.zeros(6), np.zeros(6))
+    sim.step(scene.q0, np.zeros(6))
+    with pytest.raises(ValueError, match="v_bar is not finite"):
+        sim.vjp(np.zeros(6), np.full(6, np.nan))
+    with pytest.raises(ValueError, match="q_bar has 5 entries, expected 6"):
+        sim.vjp(np.zeros(5), np.zeros(6))
+    with pytest.raises(ValueError, match="'magic'"):
+        sim.jacobian(collision="magic")
+    moreau = taut.Simulator(scene, integrator="moreau")
+    moreau.step(scene.q0, np.zeros(6))
+    with pytest.raises(ValueError, match="Moreau"):
+        moreau.jacobian()
+    loops = taut.Simulator(taut.scenes.make("fourbar_fixed"))
+    loops.step(loops.scene.q0, np.zeros(loops.scene.model.nv))
+    with pytest.raises(ValueError, match="loops"):
+        loops.jacobian()
+
+
+def test_check_gradient_prints_and_writes(tmp_path):
+    file = tmp_path / "errors.json"
+    result = CliRunner(env={"COLUMNS": "160"}).invoke(
+        app, ["check-gradient", "go1", "--states", "10", "--json", str(file)]
+    )
+    assert result.exit_code == 0, result.output
+    assert "10 of" in result.stdout and "contact sliding" in result.stdout and "dv_dtau" in result.stdout
+    content = json.loads(file.read_text())
+    assert content["states"] == 10 and max(content["worst"].values()) < 1e-6
+    assert CliRunner().invoke(app, ["check-gradient", "go1", "--states", "0"]).exit_code == 2
