@@ -93,6 +93,8 @@ void bind_derivatives(nb::module_& m, nb::class_<taut::Simulator>& simulator) {
               "False where redundant contacts slide while they turn: several velocities solve such a step, and the "
               "derivative is that of one of them.")
       .def_ro("solved", &Certificate::solved, "The step had converged.")
+      .def_ro("loops_asked_again", &Certificate::loops_asked_again,
+              "Loops were closed in further rounds, after an impact: these are not differentiated.")
       .def_ro("scaled_restitution", &Certificate::scaled_restitution,
               "Bounces were lowered to keep energy; the factor is taken as constant.");
 

@@ -34,6 +34,13 @@ double coupling_slope(const Coupling& coupling, const pinocchio::Model& model, c
   return -slope;
 }
 
+double coupling_bend(const Coupling& coupling, const pinocchio::Model& model, const ConstVectorRef& q) {
+  const double x = second(coupling, model, q);
+  double bend = 0.0;
+  for (int k = 4; k >= 2; --k) bend = bend * x + k * (k - 1) * coupling.polynomial[k];
+  return -bend;
+}
+
 void add_coupling(const Coupling& coupling, const pinocchio::Model& model, const Dynamics& dynamics,
                   const ConstVectorRef& q, const Instant& instant, Rows& rows) {
   rows.add_block({.kind = SetKind::free, .size = 1});

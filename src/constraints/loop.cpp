@@ -161,6 +161,50 @@ LoopMatrix loop_wrenches(const Loop& loop, const SE3& oM1, const SE3& oM2) {
   return W;
 }
 
+LoopMatrix loop_wrench_rates(const Loop& loop, const SE3& oM1, const SE3& oM2, const pinocchio::Motion& one,
+                             const pinocchio::Motion& two) {
+  const Frames frames(loop, oM1, oM2);
+  const LoopRows size = rows_of(loop.kind);
+  const Vector3d &p = frames.two.translation(), &p_1 = frames.one.translation();
+  const Vector3d &w_1 = one.angular(), &w_2 = two.angular();
+  const Vector3d dp = two.linear() + w_2.cross(p);
+  LoopMatrix W(size.size(), 6);
+  const auto along_rate = [&](const Vector3d& e, const Vector3d& de) {
+    WrenchRow row;
+    row << de.transpose(), (dp.cross(e) + p.cross(de)).transpose();
+    return row;
+  };
+  if (loop.kind == Kind::distance) {
+    const double length = frames.apart().norm();
+    const Vector3d e = frames.apart() / length, moved = dp - one.linear() - w_1.cross(p_1);
+    W.row(0) = along_rate(e, (moved - e.dot(moved) * e) / length);
+    return W;
+  }
+  for (int k = 0; k < size.linear; ++k) W.row(k) = along_rate(frames.axis_1(k), w_1.cross(frames.axis_1(k)));
+  if (size.angular == 3) {
+    const Matrix3d apart = frames.one.rotation().transpose() * frames.two.rotation();
+    const Matrix3d back = frames.two.rotation().transpose();
+    Matrix3d log;
+    pinocchio::Jlog3(apart, log);
+    // Jlog(r) = I + [r]/2 + [r]²/12 + …
+    const Matrix3d r = pinocchio::skew(Vector3d(pinocchio::log3(apart)));
+    const Matrix3d dr = pinocchio::skew(Vector3d(log * back * (w_2 - w_1)));
+    const Matrix3d turned = (0.5 * dr + (dr * r + r * dr) / 12.0) * back - log * back * pinocchio::skew(w_2);
+    for (int k = 0; k < 3; ++k) W.row(size.linear + k) = about(turned.row(k).transpose());
+    return W;
+  }
+  const auto about_rate = [&](const Vector3d& b, const Vector3d& a) {
+    return about(w_2.cross(b).cross(a) + b.cross(w_1.cross(a)));
+  };
+  if (size.angular == 2) {
+    W.row(size.linear) = about_rate(frames.axis_2(2), frames.axis_1(0));
+    W.row(size.linear + 1) = about_rate(frames.axis_2(2), frames.axis_1(1));
+  } else if (size.angular == 1) {
+    W.row(3) = about_rate(frames.axis_2(1), frames.axis_1(0));
+  }
+  return W;
+}
+
 LoopGap loop_gap(const Loop& loop, const SE3& oM1, const SE3& oM2) {
   const LoopVector error = loop_error(loop, oM1, oM2);
   const LoopRows size = rows_of(loop.kind);

@@ -190,14 +190,14 @@ void ImpulseResponse::update(const Problem& problem, const ConstVectorRef& lambd
   }
   // Regular most of the time. Where constraints repeat each other A is singular to rounding; a chain of great mass
   // ratio is not, and must not be taken for it.
-  constexpr double kSingular = 1e-12;
+  constexpr double kSingular = 1e-11;
   regular_.compute(A_);
   const auto pivots = regular_.matrixLU().diagonal().cwiseAbs();
   // Eigen's estimate of a condition number does not survive a pivot that is exactly zero.
   conditioning_ = pivots.minCoeff() > kSingular * pivots.maxCoeff() ? regular_.rcond() : 0.0;
   singular_ = !(conditioning_ > kSingular);
   if (!singular_) return;
-  redundant_.setThreshold(1e-10);
+  redundant_.setThreshold(1e-11);
   redundant_.compute(A_);
   rank_ = static_cast<int>(redundant_.rank());
   const auto left = redundant_.matrixQTZ().diagonal().cwiseAbs();

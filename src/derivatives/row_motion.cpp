@@ -43,7 +43,7 @@ void RowMotion::update(const Simulator& simulator, const CollisionDerivativeOpti
   const Record& record = simulator.record();
   const int n = record.rows.rows(), nv = simulator.scene().model.nv;
   spread(simulator, record.v_plus, twists_);
-  wants_approach_ = !simulator.bouncing().empty();
+  wants_approach_ = !simulator.bouncing().empty() || record.loop_start < n;
   if (wants_approach_) {
     spread(simulator, record.v_look, approach_);
     approach_rates_.setZero(n, nv);
@@ -70,6 +70,13 @@ void RowMotion::update(const Simulator& simulator, const CollisionDerivativeOpti
     add_contact(simulator, static_cast<int>(i), moves);
   }
   for (std::size_t i = 0; i < record.joint_rows.size(); ++i) add_joint_row(simulator, static_cast<int>(i));
+  int row = record.loop_start;
+  if (row == n) return;
+  for (const Loop& loop : simulator.scene().loops) {
+    add_loop(simulator, loop, row);
+    row += rows_of(loop.kind).size();
+  }
+  for (const Coupling& coupling : simulator.scene().couplings) add_coupling(simulator, coupling, row++);
 }
 
 void RowMotion::add_contact(const Simulator& simulator, int index, const ContactDerivatives& moves) {
@@ -148,6 +155,60 @@ void RowMotion::add_joint_row(const Simulator& simulator, int index) {
       torques_(slope.first + k, at) += change * lambda;
     }
   }
+}
+
+void RowMotion::add_loop(const Simulator& simulator, const Loop& loop, int row) {
+  const Record& record = simulator.record();
+  const auto& model = simulator.scene().model;
+  const auto& dynamics = simulator.dynamics();
+  const auto& columns = dynamics.columns();
+  const auto &oM1 = dynamics.placements()[loop.joint_1], &oM2 = dynamics.placements()[loop.joint_2];
+  const LoopMatrix W = loop_wrenches(loop, oM1, oM2);
+  const int size = static_cast<int>(W.rows());
+  const auto lambda = record.impulse.segment(row, size);
+  const Force F(Vector6(W.transpose() * lambda));
+  if (loop.joint_2 != 0) impulses_[loop.joint_2] += oM2.actInv(F);
+  if (loop.joint_1 != 0) impulses_[loop.joint_1] -= oM1.actInv(F);
+  // Both bodies, one after the other: what moves them together is counted for each.
+  for (const auto& [joint, sign] : {std::pair(loop.joint_2, 1.0), std::pair(loop.joint_1, -1.0)}) {
+    if (joint == 0) continue;
+    for (const int j : dynamics.chain(joint)) {
+      const Vector6 column = columns.col(j);
+      const Motion twist(column), none = Motion::Zero();
+      const LoopMatrix dW = loop_wrench_rates(loop, oM1, oM2, sign < 0.0 ? twist : none, sign < 0.0 ? none : twist);
+      const auto parent = model.parents[static_cast<std::size_t>(joint_of_[static_cast<std::size_t>(j)])];
+      const auto rate = [&](const std::vector<Motion>& twists) {
+        const Vector6 relative = (twists[loop.joint_2] - twists[loop.joint_1]).toVector();
+        const Vector6 carried = twist.cross(twists[joint] - twists[parent]).toVector();
+        return LoopVector(dW * relative + sign * (W * carried));
+      };
+      gaps_.block(row, j, size, 1) += sign * (W * column);
+      rates_.block(row, j, size, 1) += rate(twists_);
+      approach_rates_.block(row, j, size, 1) += rate(approach_);
+      const Vector6 moved = dW.transpose() * lambda, carried = twist.cross(F).toVector();
+      for (const auto& [other, side] : {std::pair(loop.joint_2, 1.0), std::pair(loop.joint_1, -1.0)}) {
+        if (other == 0) continue;
+        const Vector6 wrench = side * (other == joint && side == sign ? Vector6(moved - carried) : moved);
+        for (const int k : dynamics.chain(other)) torques_(k, j) += columns.col(k).dot(wrench);
+      }
+    }
+  }
+}
+
+// Its row has one coefficient that changes, that of the second joint.
+void RowMotion::add_coupling(const Simulator& simulator, const Coupling& coupling, int row) {
+  const Record& record = simulator.record();
+  const auto& model = simulator.scene().model;
+  const int one = model.idx_vs[coupling.joint_1];
+  gaps_(row, one) = 1.0;
+  if (coupling.joint_2 == 0) return;
+  const int two = model.idx_vs[coupling.joint_2];
+  gaps_(row, two) = coupling_slope(coupling, model, record.q_look);
+  if (is_endless(coupling, model)) return;
+  const double bend = coupling_bend(coupling, model, record.q_look);
+  rates_(row, two) = bend * record.v_plus[two];
+  approach_rates_(row, two) = bend * record.v_look[two];
+  torques_(two, two) += bend * record.impulse[row];
 }
 
 }  // namespace taut

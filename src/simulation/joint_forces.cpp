@@ -54,6 +54,7 @@ void JointForces::collect(const Scene& scene, const Servo& servo, const Dynamics
   implicit = dt * model.damping;
   stiffness.setZero();
   loop_servos.clear();
+  pushes_loops = false;
   for (int dof = 0; dof < model.nv; ++dof) {
     const double k = scene.stiffness[dof];
     if (k > 0.0 && dof_to_q_[dof] >= 0) {
@@ -108,7 +109,10 @@ void JointForces::drive_loop(const Scene& scene, int actuator, double control, c
     for (const int dof : dynamics.chain(loop.joint_2)) visit(dof, wrench.dot(dynamics.columns().col(dof)));
     for (const int dof : dynamics.chain(loop.joint_1)) visit(dof, -wrench.dot(dynamics.columns().col(dof)));
   };
-  const auto push = [&](double force) { for_each_dof([&](int dof, double arm) { tau[dof] += force * arm; }); };
+  const auto push = [&](double force) {
+    pushes_loops = true;
+    for_each_dof([&](int dof, double arm) { tau[dof] += force * arm; });
+  };
   if (a.kind == Actuator::Kind::motor) {
     push(a.gear * std::clamp(control, a.force_range.first, a.force_range.second));
     return;

@@ -401,7 +401,9 @@ const Record& Simulator::step(const ConstVectorRef& q, const ConstVectorRef& v, 
     // Half of Moreau's step is made before it looks: to ask for all of the rest would set velocities swinging.
     const int asks = options_.integrator == Integrator::euler ? 2 : 0;
     constexpr int kPutBack = 3;
+    record_.asked_again = false;
     for (int round = 0; round < asks + kPutBack && loops_are_left_open(); ++round) {
+      record_.asked_again = true;
       if (round >= asks) {
         if (!put_back()) break;
         continue;

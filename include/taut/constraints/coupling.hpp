@@ -31,6 +31,9 @@ bool is_endless(const Coupling& coupling, const pinocchio::Model& model);
 /// dφ/dq_2.
 double coupling_slope(const Coupling& coupling, const pinocchio::Model& model, const ConstVectorRef& q);
 
+/// d²φ/dq_2².
+double coupling_bend(const Coupling& coupling, const pinocchio::Model& model, const ConstVectorRef& q);
+
 /// Appends the row of a coupling.
 void add_coupling(const Coupling& coupling, const pinocchio::Model& model, const Dynamics& dynamics,
                   const ConstVectorRef& q, const Instant& instant, Rows& rows);

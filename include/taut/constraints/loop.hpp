@@ -51,6 +51,11 @@ LoopVector loop_error(const Loop& loop, const pinocchio::SE3& oM1, const pinocch
 /// dφ/dt = W (V2 − V1) for the bodies' spatial velocities in the world, anywhere, not only where the loop is closed.
 LoopMatrix loop_wrenches(const Loop& loop, const pinocchio::SE3& oM1, const pinocchio::SE3& oM2);
 
+/// dW/dt while the bodies move by these twists of the world. The angular rows of welds and sliders to second order in
+/// the error, which a closed loop does not have.
+LoopMatrix loop_wrench_rates(const Loop& loop, const pinocchio::SE3& oM1, const pinocchio::SE3& oM2,
+                             const pinocchio::Motion& one, const pinocchio::Motion& two);
+
 /// How far a loop is open: m and rad. A weld or slider turned by any angle and a hinge turned over are seen.
 struct LoopGap {
   double linear = 0.0, angular = 0.0;

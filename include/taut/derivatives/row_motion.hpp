@@ -25,12 +25,14 @@ class RowMotion {
   /// Sum of the wrenches that rows put on each joint, in its frame, in N s.
   std::span<const pinocchio::Force> impulses() const { return impulses_; }
 
-  /// d(J v)/dq at the velocity the step began with: what bounces look at.
+  /// d(J v)/dq at the velocity the step began with: what bounces and loops look at.
   const Eigen::MatrixXd& approach_rates() const { return approach_rates_; }
 
  private:
   void add_contact(const Simulator& simulator, int index, const ContactDerivatives& moves);
   void add_joint_row(const Simulator& simulator, int index);
+  void add_loop(const Simulator& simulator, const Loop& loop, int row);
+  void add_coupling(const Simulator& simulator, const Coupling& coupling, int row);
   void spread(const Simulator& simulator, const ConstVectorRef& v, std::vector<pinocchio::Motion>& twists) const;
 
   std::vector<int> joint_of_;                         ///< of each degree of freedom

@@ -19,6 +19,7 @@ struct Certificate {
   double conditioning = 1.0;     ///< its reciprocal condition number
   bool unique = true;            ///< false: redundant contacts slide while they turn, and several velocities are right
   bool solved = true;            ///< the step had converged
+  bool loops_asked_again = false;   ///< after an impact loops were closed in rounds, which are not differentiated
   bool scaled_restitution = false;  ///< bounces were lowered to keep energy, by a factor that is taken as constant
 };
 
@@ -52,7 +53,7 @@ class StepDerivatives {
   explicit StepDerivatives(const Simulator& simulator);
 
   /// Of the simulator's last step. Throws std::invalid_argument if there was none, if it is not finite, or if it has
-  /// something whose derivative is not there (loops, Moreau's scheme, softening).
+  /// something whose derivative is not there (actuators on loops, Moreau's scheme, softening).
   const StepJacobian& jacobian(const Simulator& simulator, const StepDerivativeOptions& options = {});
 
   /// (δq⁺, δv⁺) of (δq, δv, δτ), and the adjoint of (q, v, τ) for one of (q⁺, v⁺): one linear solve each, without the
@@ -70,10 +71,14 @@ class StepDerivatives {
   void linearize(const Simulator& simulator, const StepDerivativeOptions& options);
   void smooth(const Simulator& simulator);
   void set_bias(const Simulator& simulator);
+  void set_loop_bias(const Simulator& simulator);
   void certify(const Simulator& simulator);
   double distance_to_kink(const Simulator& simulator, int block) const;
 
   InverseDynamicsDerivatives inverse_, inverse_slow_;
+  Dynamics ahead_;  ///< where the old velocity leads: loops look there
+  FreeJoints free_joints_;
+  Rows ahead_rows_;
   RowMotion motion_;
   ImpulseResponse response_;
   IntegrationDerivatives integration_;
@@ -83,7 +88,7 @@ class StepDerivatives {
   Eigen::MatrixXd A_q_, A_v_, S_q_, S_v_, axes_;
   Eigen::MatrixXd rows_q_, rows_v_;  ///< d(J v⁺ + bias) at fixed v⁺
   Eigen::MatrixXd X_, J_, XJ_, Q_, work_;
-  Eigen::VectorXd acceleration_;
+  Eigen::VectorXd acceleration_, q_ahead_, v_ahead_;
 };
 
 }  // namespace taut

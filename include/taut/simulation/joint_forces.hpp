@@ -31,6 +31,7 @@ class JointForces {
     double gain, bias;
   };
   std::vector<LoopServo> loop_servos;
+  bool pushes_loops = false;  ///< a motor or a saturated servo pushes along a loop's coordinate
 
  private:
   struct Range {

@@ -30,6 +30,7 @@ struct Record {
   std::vector<int> joint_rows;             ///< the blocks after them: indices into `Simulator::joint_rows()`
   int joint_start = 0, loop_start = 0;     ///< first rows of the joint rows and of loops, couplings and driven loops
   std::vector<int> driven;                 ///< the last blocks: actuators that hold a loop's coordinate
+  bool asked_again = false;                ///< loops were left open by the first solve and closed in further rounds
   double restitution_scale = 1.0;          ///< below one where Newton's law would have added energy
   Rows rows;
   Eigen::MatrixXd G;   ///< at least rows() × rows(), unless `is_sparse`: see `problem()`
