@@ -5,6 +5,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
+
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "taut/derivatives/step_derivatives.hpp"
@@ -53,6 +55,30 @@ taut::StepAdjoint vjp(nb::handle simulator, const ArrayLike& q_bar, const ArrayL
                       const std::string& collision, std::optional<double> temperature, bool move_contacts) {
   return workspace_of(simulator).vjp(nb::cast<const Simulator&>(simulator), q_bar.vector("q_bar"),
                                      v_bar.vector("v_bar"), options_of(collision, temperature, move_contacts));
+}
+
+// Seconds of every step of a run, of its Jacobian and of one adjoint: (steps, 3). For benchmarks.
+Eigen::MatrixXd derivative_seconds(nb::handle simulator, const ArrayLike& q_like, const ArrayLike& v_like, int steps) {
+  using Clock = std::chrono::steady_clock;
+  auto& sim = nb::cast<Simulator&>(simulator);
+  StepDerivatives& derivatives = workspace_of(simulator);
+  Eigen::VectorXd q = q_like.vector("q"), v = v_like.vector("v");
+  const Eigen::VectorXd ones = Eigen::VectorXd::Ones(sim.scene().model.nv);
+  Eigen::MatrixXd seconds(steps, 3);
+  for (int k = 0; k < steps; ++k) {
+    const auto start = Clock::now();
+    sim.step(q, v);
+    const auto stepped = Clock::now();
+    derivatives.jacobian(sim);
+    const auto derived = Clock::now();
+    derivatives.vjp(sim, ones, ones);
+    const auto end = Clock::now();
+    const auto between = [](auto a, auto b) { return std::chrono::duration<double>(b - a).count(); };
+    seconds.row(k) << between(start, stepped), between(stepped, derived), between(derived, end);
+    q = sim.record().q_next;
+    v = sim.record().v_next;
+  }
+  return seconds;
 }
 
 const char* mode_name(taut::Mode mode) {
@@ -115,6 +141,8 @@ void bind_derivatives(nb::module_& m, nb::class_<taut::Simulator>& simulator) {
       .def_ro("q", &taut::StepAdjoint::q)
       .def_ro("v", &taut::StepAdjoint::v)
       .def_ro("tau", &taut::StepAdjoint::tau);
+
+  m.def("derivative_seconds", &derivative_seconds, "simulator"_a, "q"_a, "v"_a, "steps"_a);
 
   const taut::StepDerivativeOptions defaults;
   simulator.def("jacobian", &jacobian, nb::kw_only(), "collision"_a = taut::name_of(defaults.collision.method),

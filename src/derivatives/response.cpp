@@ -70,7 +70,8 @@ void ImpulseResponse::expand(const Problem& problem, const Eigen::Ref<const Matr
   }
 }
 
-void ImpulseResponse::reduce_transpose(const Problem& problem, const ConstVectorRef& unknowns, VectorRef rows) const {
+// Wᵀ unknowns
+void ImpulseResponse::scatter(const Problem& problem, const ConstVectorRef& unknowns, VectorRef rows) const {
   rows.setZero();
   for (int i = 0; i < problem.size(); ++i) {
     const Linearization& lin = modes_.blocks[static_cast<std::size_t>(i)];
@@ -83,65 +84,58 @@ void ImpulseResponse::reduce_transpose(const Problem& problem, const ConstVector
   }
 }
 
-void ImpulseResponse::expand_transpose(const Problem& problem, const ConstVectorRef& rows, VectorRef unknowns) const {
+void ImpulseResponse::gather(const Problem& problem, const Eigen::Ref<const MatrixXd>& rows,
+                             Eigen::Ref<MatrixXd> unknowns) const {
   for (int i = 0; i < problem.size(); ++i) {
     const Linearization& lin = modes_.blocks[static_cast<std::size_t>(i)];
     const int start = problem.blocks[i].start;
-    if (lin.mode == Mode::closed) unknowns.segment(lin.first, lin.count) = rows.segment(start, lin.count);
+    if (lin.mode == Mode::closed) unknowns.middleRows(lin.first, lin.count) = rows.middleRows(start, lin.count);
     if (lin.mode == Mode::sliding) {
       for (int c = 0; c < 2; ++c) {
-        unknowns[lin.first + c] = sliding_unknown(problem.blocks[i], lin, c).dot(rows.segment<3>(start));
+        unknowns.row(lin.first + c) =
+            sliding_unknown(problem.blocks[i], lin, c).transpose() * rows.middleRows<3>(start);
       }
     }
   }
 }
 
-const MatrixXd& ImpulseResponse::matrix(const Problem& problem) {
-  const int n = problem.rows();
-  Y_.setZero(n, n);
-  if (unknowns_ == 0) return Y_;
-  solved_.setZero(unknowns_, n);
-  for (int i = 0; i < problem.size(); ++i) {
-    const Linearization& lin = modes_.blocks[static_cast<std::size_t>(i)];
-    const int start = problem.blocks[i].start;
-    if (lin.mode == Mode::closed) solved_.block(lin.first, start, lin.count, lin.count).setIdentity();
-    if (lin.mode != Mode::sliding) continue;
-    solved_(lin.first, start + 2) = 1.0;
-    solved_.block<1, 2>(lin.first + 1, start) = lin.turn * side(lin.d).transpose();
+void ImpulseResponse::solve(MatrixXd& x) const {
+  switch (path_) {
+    case Path::regular:
+      x = regular_.solve(x);
+      break;
+    case Path::redundant:
+      x = redundant_.solve(x);
+      break;
+    case Path::damped: {
+      // Twice: what the damping takes from directions that A sees is its share of their eigenvalue, squared then.
+      const MatrixXd first = damped_.solve(x);
+      x -= A_ * first;
+      x = first + damped_.solve(x);
+      break;
+    }
   }
-  if (singular_) {
-    solved_ = redundant_.solve(solved_);
-  } else {
-    solved_ = regular_.solve(solved_);
-  }
-  expand(problem, solved_, Y_);
-  return Y_;
 }
 
 void ImpulseResponse::apply(const Problem& problem, VectorRef x) {
-  if (unknowns_ > 0) {
-    work_.resize(unknowns_);
-    reduce(problem, x, work_);
-    if (singular_) {
-      work_ = redundant_.solve(work_);
-    } else {
-      work_ = regular_.solve(work_);
-    }
-  }
+  MatrixXd z(unknowns_, 1);
+  reduce(problem, x, z);
+  if (unknowns_ > 0) solve(z);
   x.setZero();
-  if (unknowns_ > 0) expand(problem, work_, x);
+  expand(problem, z, x);
 }
 
 void ImpulseResponse::apply_transpose(const Problem& problem, VectorRef x) {
-  if (unknowns_ == 0) return x.setZero(), void();
-  work_.resize(unknowns_);
-  expand_transpose(problem, x, work_);
-  if (singular_) {
-    work_ = redundant_.transpose().solve(work_);
-  } else {
-    work_ = regular_.transpose().solve(work_);
+  MatrixXd z(unknowns_, 1);
+  gather(problem, x, z);
+  if (path_ == Path::regular && unknowns_ > 0) {
+    z = regular_.transpose().solve(z);
+  } else if (path_ == Path::redundant) {
+    z = redundant_.transpose().solve(z);
+  } else if (unknowns_ > 0) {
+    solve(z);  // symmetric
   }
-  reduce_transpose(problem, work_, x);
+  scatter(problem, z.col(0), x);
 }
 
 void ImpulseResponse::update(const Problem& problem, const ConstVectorRef& lambda, const ConstVectorRef& velocity) {
@@ -163,7 +157,7 @@ void ImpulseResponse::update(const Problem& problem, const ConstVectorRef& lambd
   }
   const int m = unknowns_;
   kernel_.resize(n, 0);
-  singular_ = false;
+  path_ = Path::regular;
   if (m == 0) return;
 
   // (G + R) Z, then W of it.
@@ -195,8 +189,20 @@ void ImpulseResponse::update(const Problem& problem, const ConstVectorRef& lambd
   const auto pivots = regular_.matrixLU().diagonal().cwiseAbs();
   // Eigen's estimate of a condition number does not survive a pivot that is exactly zero.
   conditioning_ = pivots.minCoeff() > kSingular * pivots.maxCoeff() ? regular_.rcond() : 0.0;
-  singular_ = !(conditioning_ > kSingular);
-  if (!singular_) return;
+  if (conditioning_ > kSingular) return;
+  bool slides = false;
+  for (const Linearization& lin : modes_.blocks) slides = slides || lin.mode == Mode::sliding;
+  if (!slides) {
+    // A = W G Wᵀ then, and what it does not see moves nothing.
+    path_ = Path::damped;
+    const double damping = 1e-10 * A_.diagonal().maxCoeff();
+    damped_.compute(A_ + damping * MatrixXd::Identity(m, m));
+    const auto left = damped_.matrixLLT().diagonal();
+    rank_ = static_cast<int>((left.array().square() > 10.0 * damping).count());
+    conditioning_ = 1e-10;
+    if (damped_.info() == Eigen::Success) return;
+  }
+  path_ = Path::redundant;
   redundant_.setThreshold(1e-11);
   redundant_.compute(A_);
   rank_ = static_cast<int>(redundant_.rank());

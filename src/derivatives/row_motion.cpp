@@ -39,7 +39,8 @@ void RowMotion::spread(const Simulator& simulator, const ConstVectorRef& v, std:
   }
 }
 
-void RowMotion::update(const Simulator& simulator, const CollisionDerivativeOptions& collision, bool move_contacts) {
+void RowMotion::update(const Simulator& simulator, const ImpulseResponse& response,
+                       const CollisionDerivativeOptions& collision, bool move_contacts) {
   const Record& record = simulator.record();
   const int n = record.rows.rows(), nv = simulator.scene().model.nv;
   spread(simulator, record.v_plus, twists_);
@@ -53,6 +54,7 @@ void RowMotion::update(const Simulator& simulator, const CollisionDerivativeOpti
   torques_.setZero();
   for (Force& impulse : impulses_) impulse.setZero();
   for (std::size_t i = 0; i < record.contacts.size(); ++i) {
+    if (response.mode(static_cast<int>(i)) == Mode::open) continue;
     ContactDerivatives moves;
     if (move_contacts) {
       moves = simulator.detector().derivatives(record.contacts[i], collision);
@@ -69,7 +71,10 @@ void RowMotion::update(const Simulator& simulator, const CollisionDerivativeOpti
     }
     add_contact(simulator, static_cast<int>(i), moves);
   }
-  for (std::size_t i = 0; i < record.joint_rows.size(); ++i) add_joint_row(simulator, static_cast<int>(i));
+  for (std::size_t i = 0; i < record.joint_rows.size(); ++i) {
+    const auto block = static_cast<int>(record.contacts.size() + i);
+    if (response.mode(block) != Mode::open) add_joint_row(simulator, static_cast<int>(i));
+  }
   int row = record.loop_start;
   if (row == n) return;
   for (const Loop& loop : simulator.scene().loops) {

@@ -103,8 +103,10 @@ void StepDerivatives::set_bias(const Simulator& simulator) {
     if (compliance[row] > 0.0 || left >= 0.0) return 1.0 / options.dt;
     return -correction * left / options.dt < stabilization.correction_speed ? correction / options.dt : 0.0;
   };
+  const int contacts = static_cast<int>(record.contacts.size());
   for (std::size_t i = 0; i < record.contacts.size(); ++i) {
     const int row = 3 * static_cast<int>(i) + 2;
+    if (response_.mode(static_cast<int>(i)) == Mode::open) continue;
     rows_q_.row(row) = share(row, record.contacts[i].gap, stabilization.correction, stabilization.penetration) *
                        motion_.gaps().row(row);
   }
@@ -112,6 +114,7 @@ void StepDerivatives::set_bias(const Simulator& simulator) {
     const int row = record.joint_start + static_cast<int>(i);
     const JointRow& joint_row = simulator.joint_rows()[static_cast<std::size_t>(record.joint_rows[i])];
     if (joint_row.kind == JointRow::Kind::dry_friction) continue;
+    if (response_.mode(contacts + static_cast<int>(i)) == Mode::open) continue;
     const double gap = limit_gap(simulator.scene().model, joint_row, record.q_look);
     rows_q_.row(row) = share(row, gap, stabilization.limit_correction, 0.0) * motion_.gaps().row(row);
   }
@@ -212,12 +215,10 @@ void StepDerivatives::linearize(const Simulator& simulator, const StepDerivative
   require(!sim.soft_contacts && !sim.soft_limits && !sim.soft_loops, "softened constraints have no derivative yet");
   validate(options.collision);
   const int n = record.rows.rows();
-  motion_.update(simulator, options.collision, options.move_contacts);
+  if (n > 0) response_.update(record.problem(), record.impulse.head(n), record.velocity.head(n));
+  motion_.update(simulator, response_, options.collision, options.move_contacts);
   smooth(simulator);
-  if (n > 0) {
-    response_.update(record.problem(), record.impulse.head(n), record.velocity.head(n));
-    set_bias(simulator);
-  }
+  if (n > 0) set_bias(simulator);
   integration_.update(record.v_plus, sim.dt);
   certify(simulator);
 }
@@ -300,20 +301,30 @@ const StepJacobian& StepDerivatives::jacobian(const Simulator& simulator, const 
       const auto part = record.rows.jacobian(arm);
       for (int k = 0; k < arm.depth; ++k) J_.col(dofs[k]).segment(block.start, block.size) += part.col(k);
     }
-    // dv⁺ −= Q (J dv⁺|λ + dJ v⁺ + dbias), Q = M̃⁻¹ Jᵀ Y
-    const MatrixXd& Y = response_.matrix(problem);
-    XJ_.noalias() = X_ * J_.transpose();
-    Q_.noalias() = XJ_ * Y;
-    rows_q_.noalias() += J_ * out.dv_dq;
-    rows_v_.noalias() += J_ * out.dv_dv;
-    work_.noalias() = J_ * out.dv_dtau;
-    out.dv_dq.noalias() -= Q_ * rows_q_;
-    out.dv_dv.noalias() -= Q_ * rows_v_;
-    out.dv_dtau.noalias() -= Q_ * work_;
+    // dv⁺ −= M̃⁻¹ Jᵀ Z A⁻¹ W (J dv⁺|λ + dJ v⁺ + dbias), in the unknowns of the modes: most rows are open.
+    const int m = response_.unknowns();
+    work_.resize(m, nv);
+    response_.gather(problem, J_, work_);
+    XJ_.noalias() = X_ * work_.transpose();
+    response_.reduce(problem, J_, work_);
+    Q_.resize(m, 3 * nv);
+    response_.reduce(problem, rows_q_, Q_.leftCols(nv));
+    response_.reduce(problem, rows_v_, Q_.middleCols(nv, nv));
+    Q_.leftCols(nv).noalias() += work_ * out.dv_dq;
+    Q_.middleCols(nv, nv).noalias() += work_ * out.dv_dv;
+    Q_.rightCols(nv).noalias() = work_ * out.dv_dtau;
+    if (m > 0) {
+      response_.solve(Q_);
+      out.dv_dq.noalias() -= XJ_ * Q_.leftCols(nv);
+      out.dv_dv.noalias() -= XJ_ * Q_.middleCols(nv, nv);
+      out.dv_dtau.noalias() -= XJ_ * Q_.rightCols(nv);
+    }
     if (options.impulses) {
-      out.dimpulse_dq.noalias() = -Y * rows_q_;
-      out.dimpulse_dv.noalias() = -Y * rows_v_;
-      out.dimpulse_dtau.noalias() = -Y * work_;
+      work_ = -Q_;
+      for (auto [part, from] : {std::pair(&out.dimpulse_dq, 0), {&out.dimpulse_dv, nv}, {&out.dimpulse_dtau, 2 * nv}}) {
+        part->setZero(n, nv);
+        response_.expand(problem, work_.middleCols(from, nv), *part);
+      }
     }
   }
   if (n == 0 || !options.impulses) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <Eigen/Cholesky>
 #include <Eigen/LU>
 #include <Eigen/QR>
 #include <vector>
@@ -20,8 +21,16 @@ class ImpulseResponse {
   /// From a solution: modes and the factors of A.
   void update(const Problem& problem, const ConstVectorRef& lambda, const ConstVectorRef& velocity);
 
-  /// Y, rows() × rows() of the problem.
-  const Eigen::MatrixXd& matrix(const Problem& problem);
+  /// W rows and Zᵀ rows: what of n × k `rows` the unknowns see and do.
+  void reduce(const Problem& problem, const Eigen::Ref<const Eigen::MatrixXd>& rows,
+              Eigen::Ref<Eigen::MatrixXd> unknowns) const;
+  void gather(const Problem& problem, const Eigen::Ref<const Eigen::MatrixXd>& rows,
+              Eigen::Ref<Eigen::MatrixXd> unknowns) const;
+  /// Z unknowns; rows that are open are left alone.
+  void expand(const Problem& problem, const Eigen::Ref<const Eigen::MatrixXd>& unknowns,
+              Eigen::Ref<Eigen::MatrixXd> rows) const;
+  /// A⁺ x of unknowns.
+  void solve(Eigen::MatrixXd& x) const;
 
   /// x ← Y x, and x ← Yᵀ x.
   void apply(const Problem& problem, VectorRef x);
@@ -42,20 +51,17 @@ class ImpulseResponse {
   double distance_to_switch(int block) const { return switching_[static_cast<std::size_t>(block)]; }
 
  private:
-  void reduce(const Problem& problem, const Eigen::Ref<const Eigen::MatrixXd>& rows,
-              Eigen::Ref<Eigen::MatrixXd> unknowns) const;
-  void expand(const Problem& problem, const Eigen::Ref<const Eigen::MatrixXd>& unknowns,
-              Eigen::Ref<Eigen::MatrixXd> rows) const;
-  void reduce_transpose(const Problem& problem, const ConstVectorRef& unknowns, VectorRef rows) const;
-  void expand_transpose(const Problem& problem, const ConstVectorRef& rows, VectorRef unknowns) const;
+  void scatter(const Problem& problem, const ConstVectorRef& unknowns, VectorRef rows) const;
 
   NewtonWorkspace modes_;
-  Eigen::MatrixXd A_, Y_, GZ_, solved_, kernel_;
+  Eigen::MatrixXd A_, GZ_, kernel_;
   Eigen::PartialPivLU<Eigen::MatrixXd> regular_;
   Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> redundant_;
+  Eigen::LLT<Eigen::MatrixXd> damped_;
   std::vector<double> switching_;
   Eigen::VectorXd work_;
-  bool singular_ = false;
+  /// Regular; singular and symmetric, as without sliding; singular.
+  enum class Path { regular, damped, redundant } path_ = Path::regular;
   int unknowns_ = 0, rank_ = 0;
   double conditioning_ = 1.0;
 };

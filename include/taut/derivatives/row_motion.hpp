@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "taut/derivatives/response.hpp"
 #include "taut/simulation/simulator.hpp"
 
 namespace taut {
@@ -16,8 +17,9 @@ class RowMotion {
  public:
   explicit RowMotion(const pinocchio::Model& model);
 
-  /// Of the last step of `simulator`.
-  void update(const Simulator& simulator, const CollisionDerivativeOptions& collision, bool move_contacts);
+  /// Of the last step of `simulator`, for the blocks that are not open: what is open carries nothing and asks nothing.
+  void update(const Simulator& simulator, const ImpulseResponse& response, const CollisionDerivativeOptions& collision,
+              bool move_contacts);
 
   const Eigen::MatrixXd& rates() const { return rates_; }      ///< d(J v⁺)/dq at fixed v⁺, rows × nv
   const Eigen::MatrixXd& gaps() const { return gaps_; }        ///< dφ/dq of rows that have a gap, zero elsewhere

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from . import bench_collision_derivatives, bench_contact, bench_gjk, bench_loops, bench_step
+from . import bench_collision_derivatives, bench_contact, bench_gjk, bench_gradients, bench_loops, bench_step
 from .terminal import console, table
 
 BENCHMARKS = {
     "step": "taut and MuJoCo 4 in one process on the same files: µs a step, contacts, residuals",
+    "gradients": "the Jacobian and the adjoint of a step beside the step and beside MuJoCo's differences",
     "contact": "the experiments of the papers: contact models and solvers beside each other",
     "loops": "mechanisms with kinematic loops: whether they hold, and every solver on them",
     "collision-derivatives": "estimators of the derivatives of collision: contact poses, and µs beside the collision",
@@ -17,6 +18,7 @@ BENCHMARKS = {
 
 app = typer.Typer(help="Measure taut; without a name, list what can be measured.", rich_markup_mode="markdown")
 app.command("step")(bench_step.step)
+app.command("gradients")(bench_gradients.gradients)
 app.command("contact")(bench_contact.contact)
 app.command("loops")(bench_loops.loops)
 app.command("gjk")(bench_gjk.gjk)

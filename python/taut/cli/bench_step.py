@@ -74,7 +74,7 @@ def step(
 
     results = []
     with tempfile.TemporaryDirectory() as folder, progress() as bar:
-        opened = [(source, *_opened(source, Path(folder))) for source in chosen]
+        opened = [(source, *opened(source, Path(folder))) for source in chosen]
         for source, scene, path in opened:
             options = {"dt": DT, "solver": solver, "tolerance": tolerance}
             result = _compare(source, scene, path, options, steps, chunk, bar)
@@ -91,7 +91,7 @@ def step(
     write_json(json, {**about, **settings, "results": results})
 
 
-def _opened(source: str, folder: Path) -> tuple[Scene, Path | None]:
+def opened(source: str, folder: Path) -> tuple[Scene, Path | None]:
     """The scene, and the file if MuJoCo may have it: of a URDF the two would make different worlds. A mechanism is
     written to a file first, so that both read it."""
     path = sources.file_behind(source)
@@ -107,7 +107,7 @@ def _opened(source: str, folder: Path) -> tuple[Scene, Path | None]:
 def _compare(
     source: str, scene: Scene, path: Path | None, options: dict[str, Any], steps: int, chunk: int, bar: Progress
 ) -> dict[str, Any]:
-    q, v = _start(scene), np.zeros(scene.model.nv)
+    q, v = first_pose(scene), np.zeros(scene.model.nv)
     ours = Run(Simulator(scene, **options), q, v)
     rivals = []
     if path is not None and mujoco_side.available():
@@ -158,7 +158,7 @@ def _compare(
     return {"source": source, "nv": scene.model.nv, "taut": taut, "mujoco": mujoco}
 
 
-def _start(scene: Scene) -> np.ndarray:
+def first_pose(scene: Scene) -> np.ndarray:
     """Where both begin: at q0, loops closed."""
     return scene.assemble() if scene.loops else np.array(scene.q0)
 
@@ -175,7 +175,7 @@ def _timing(times: list[float], contacts: list[int]) -> dict[str, Any]:
 def _phases(scene: Scene, options: dict[str, Any], steps: int, bar: Progress) -> dict[str, float]:
     """Mean µs of each phase, from a run of its own: the clock is read more often in it."""
     sim = Simulator(scene, **options, profile=True)
-    q, v = _start(scene), np.zeros(scene.model.nv)
+    q, v = first_pose(scene), np.zeros(scene.model.nv)
     spent = np.zeros(len(PHASES))
     made = 0
     task = bar.add_task("where the time goes", total=steps)
