@@ -117,6 +117,16 @@ void ImpulseResponse::solve(MatrixXd& x) const {
   }
 }
 
+void ImpulseResponse::solve_transpose(MatrixXd& x) const {
+  if (path_ == Path::regular) {
+    x = regular_.transpose().solve(x);
+  } else if (path_ == Path::redundant) {
+    x = redundant_.transpose().solve(x);
+  } else {
+    solve(x);  // symmetric
+  }
+}
+
 void ImpulseResponse::apply(const Problem& problem, VectorRef x) {
   MatrixXd z(unknowns_, 1);
   reduce(problem, x, z);
@@ -128,13 +138,7 @@ void ImpulseResponse::apply(const Problem& problem, VectorRef x) {
 void ImpulseResponse::apply_transpose(const Problem& problem, VectorRef x) {
   MatrixXd z(unknowns_, 1);
   gather(problem, x, z);
-  if (path_ == Path::regular && unknowns_ > 0) {
-    z = regular_.transpose().solve(z);
-  } else if (path_ == Path::redundant) {
-    z = redundant_.transpose().solve(z);
-  } else if (unknowns_ > 0) {
-    solve(z);  // symmetric
-  }
+  if (unknowns_ > 0) solve_transpose(z);
   scatter(problem, z.col(0), x);
 }
 

@@ -118,6 +118,7 @@ void StepDerivatives::set_bias(const Simulator& simulator) {
     const double gap = limit_gap(simulator.scene().model, joint_row, record.q_look);
     rows_q_.row(row) = share(row, gap, stabilization.limit_correction, 0.0) * motion_.gaps().row(row);
   }
+  rows_depend_on_v_ = !simulator.bouncing().empty() || record.loop_start < n;
   for (const Bounce& bounce : simulator.bouncing()) {
     const double e = record.restitution_scale * bounce.restitution;
     if (e * bounce.approach > bounce.without) continue;
@@ -263,14 +264,32 @@ void StepDerivatives::certify(const Simulator& simulator) {
   }
 }
 
+// dλ = −Z A⁻¹ W (J dv⁺|λ + …): before the velocities have their answer.
+void StepDerivatives::set_impulse_derivatives(const Problem& problem) {
+  StepJacobian& out = jacobian_;
+  const Eigen::Index nv = J_.cols(), m = response_.unknowns();
+  MatrixXd unknowns(m, nv);
+  const auto set = [&](const MatrixXd& dv, const MatrixXd* rows, MatrixXd& dimpulse) {
+    MatrixXd seen = J_ * dv;
+    if (rows) seen += *rows;
+    response_.reduce(problem, seen, unknowns);
+    response_.solve(unknowns);
+    unknowns = -unknowns;
+    dimpulse.setZero(problem.rows(), nv);
+    response_.expand(problem, unknowns, dimpulse);
+  };
+  set(out.dv_dq, &rows_q_, out.dimpulse_dq);
+  set(out.dv_dv, &rows_v_, out.dimpulse_dv);
+  set(out.dv_dtau, nullptr, out.dimpulse_dtau);
+}
+
 const StepJacobian& StepDerivatives::jacobian(const Simulator& simulator, const StepDerivativeOptions& options) {
   linearize(simulator, options);
   const Record& record = simulator.record();
   const auto& model = simulator.scene().model;
   const int n = record.rows.rows(), nv = model.nv;
   const double dt = simulator.options().dt;
-  X_.setIdentity(nv, nv);
-  for (int k = 0; k < nv; ++k) simulator.dynamics().solve(model, X_.col(k));
+  simulator.dynamics().inverse(model, X_);
 
   StepJacobian& out = jacobian_;
   out.dv_dtau = dt * X_;
@@ -303,28 +322,32 @@ const StepJacobian& StepDerivatives::jacobian(const Simulator& simulator, const 
     }
     // dv⁺ −= M̃⁻¹ Jᵀ Z A⁻¹ W (J dv⁺|λ + dJ v⁺ + dbias), in the unknowns of the modes: most rows are open.
     const int m = response_.unknowns();
-    work_.resize(m, nv);
-    response_.gather(problem, J_, work_);
-    XJ_.noalias() = X_ * work_.transpose();
-    response_.reduce(problem, J_, work_);
-    Q_.resize(m, 3 * nv);
-    response_.reduce(problem, rows_q_, Q_.leftCols(nv));
-    response_.reduce(problem, rows_v_, Q_.middleCols(nv, nv));
-    Q_.leftCols(nv).noalias() += work_ * out.dv_dq;
-    Q_.middleCols(nv, nv).noalias() += work_ * out.dv_dv;
-    Q_.rightCols(nv).noalias() = work_ * out.dv_dtau;
     if (m > 0) {
-      response_.solve(Q_);
-      out.dv_dq.noalias() -= XJ_ * Q_.leftCols(nv);
-      out.dv_dv.noalias() -= XJ_ * Q_.middleCols(nv, nv);
-      out.dv_dtau.noalias() -= XJ_ * Q_.rightCols(nv);
-    }
-    if (options.impulses) {
-      work_ = -Q_;
-      for (auto [part, from] : {std::pair(&out.dimpulse_dq, 0), {&out.dimpulse_dv, nv}, {&out.dimpulse_dtau, 2 * nv}}) {
-        part->setZero(n, nv);
-        response_.expand(problem, work_.middleCols(from, nv), *part);
+      // K = M̃⁻¹ Jᵀ Z A⁻¹ and P = I − K W J: unknowns may be more than degrees of freedom, so that these come first.
+      work_.resize(m, nv);
+      response_.gather(problem, J_, work_);
+      XJ_.noalias() = work_ * X_;
+      response_.solve_transpose(XJ_);
+      response_.reduce(problem, J_, work_);
+      P_.setIdentity(nv, nv);
+      P_.noalias() -= XJ_.transpose() * work_;
+      if (options.impulses) set_impulse_derivatives(problem);
+      Q_.resize(m, nv);
+      response_.reduce(problem, rows_q_, Q_);
+      const auto answer = [&](MatrixXd& dv) {
+        work_.noalias() = P_ * dv;
+        dv.swap(work_);
+      };
+      answer(out.dv_dq);
+      answer(out.dv_dv);
+      answer(out.dv_dtau);
+      out.dv_dq.noalias() -= XJ_.transpose() * Q_;
+      if (rows_depend_on_v_) {
+        response_.reduce(problem, rows_v_, Q_);
+        out.dv_dv.noalias() -= XJ_.transpose() * Q_;
       }
+    } else if (options.impulses) {
+      for (MatrixXd* none : {&out.dimpulse_dq, &out.dimpulse_dv, &out.dimpulse_dtau}) none->setZero(n, nv);
     }
   }
   if (n == 0 || !options.impulses) {

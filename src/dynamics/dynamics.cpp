@@ -99,6 +99,23 @@ void Dynamics::solve(const pinocchio::Model& model, VectorRef x) const {
   for (const FreeBody& body : bodies_) body.solve(x.data() + body.first_dof());
 }
 
+void Dynamics::inverse(const pinocchio::Model& model, Eigen::MatrixXd& X) const {
+  X.setZero(model.nv, model.nv);
+  Eigen::MatrixXd of_part;
+  for (const Part& part : parts_) {
+    const Forest::Tree& tree = forest_.trees()[static_cast<std::size_t>(part.tree)];
+    of_part.resize(tree.nv, tree.nv);
+    pinocchio::cholesky::computeMinv(model_of(part, model), part.data, of_part);
+    X.block(tree.first_dof, tree.first_dof, tree.nv, tree.nv) = of_part;
+  }
+  for (const FreeBody& body : bodies_) {
+    auto block = X.block<6, 6>(body.first_dof(), body.first_dof());
+    Eigen::Matrix<double, 6, 6> of_body = Eigen::Matrix<double, 6, 6>::Identity();
+    for (int k = 0; k < 6; ++k) body.solve(of_body.col(k).data());
+    block = of_body;
+  }
+}
+
 void Dynamics::add_external_forces(std::span<const pinocchio::Force> forces, VectorRef torque) const {
   for (std::size_t joint = 1; joint < forces.size(); ++joint) {
     if (forces[joint].toVector().isZero(0.0)) continue;

@@ -29,8 +29,9 @@ class ImpulseResponse {
   /// Z unknowns; rows that are open are left alone.
   void expand(const Problem& problem, const Eigen::Ref<const Eigen::MatrixXd>& unknowns,
               Eigen::Ref<Eigen::MatrixXd> rows) const;
-  /// A⁺ x of unknowns.
+  /// x ← A⁺ x, and x ← A⁺ᵀ x, of unknowns.
   void solve(Eigen::MatrixXd& x) const;
+  void solve_transpose(Eigen::MatrixXd& x) const;
 
   /// x ← Y x, and x ← Yᵀ x.
   void apply(const Problem& problem, VectorRef x);

@@ -73,6 +73,7 @@ class StepDerivatives {
   void set_bias(const Simulator& simulator);
   void set_loop_bias(const Simulator& simulator);
   void certify(const Simulator& simulator);
+  void set_impulse_derivatives(const Problem& problem);
   double distance_to_kink(const Simulator& simulator, int block) const;
 
   InverseDynamicsDerivatives inverse_, inverse_slow_;
@@ -87,7 +88,8 @@ class StepDerivatives {
   // M̃ da = A_q dq + A_v dv + dτ − dt/2 C w, and M̃ w = S_q dq + S_v dv + dτ for steps that are fast; at fixed λ.
   Eigen::MatrixXd A_q_, A_v_, S_q_, S_v_, axes_;
   Eigen::MatrixXd rows_q_, rows_v_;  ///< d(J v⁺ + bias) at fixed v⁺
-  Eigen::MatrixXd X_, J_, XJ_, Q_, work_;
+  bool rows_depend_on_v_ = false;
+  Eigen::MatrixXd X_, J_, XJ_, Q_, P_, work_;
   Eigen::VectorXd acceleration_, q_ahead_, v_ahead_;
 };
 

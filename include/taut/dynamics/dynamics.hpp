@@ -34,6 +34,9 @@ class Dynamics {
   /// x ← (M + diag)⁻¹ x.
   void solve(const pinocchio::Model& model, VectorRef x) const;
 
+  /// (M + diag)⁻¹, dense.
+  void inverse(const pinocchio::Model& model, Eigen::MatrixXd& X) const;
+
   /// torque += Σ Jᵀ f of forces given in the joints' frames (one per joint, the world first).
   void add_external_forces(std::span<const pinocchio::Force> forces, VectorRef torque) const;
 
