@@ -293,3 +293,15 @@ def test_check_gradient_prints_and_writes(tmp_path):
     content = json.loads(file.read_text())
     assert content["states"] == 10 and max(content["worst"].values()) < 1e-6
     assert CliRunner().invoke(app, ["check-gradient", "go1", "--states", "0"]).exit_code == 2
+
+
+def test_bench_gradients_prints_times_beside_errors(tmp_path):
+    file = tmp_path / "gradients.json"
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(
+        app, ["bench", "gradients", "half_cheetah", "go1_mjcf", "--steps", "40", "--samples", "2", "--json", str(file)]
+    )
+    assert result.exit_code == 0, result.output
+    rows = json.loads(file.read_text())["results"]
+    assert [row["source"] for row in rows] == ["half_cheetah", "go1_mjcf"]
+    for row in rows:
+        assert 0 < row["jacobian_us"] and 0 < row["vjp_us"] and row["error"] < 1e-5
