@@ -74,8 +74,8 @@ def step(
 
     results = []
     with tempfile.TemporaryDirectory() as folder, progress() as bar:
-        opened = [(source, *opened(source, Path(folder))) for source in chosen]
-        for source, scene, path in opened:
+        found = [(source, *opened(source, Path(folder))) for source in chosen]
+        for source, scene, path in found:
             options = {"dt": DT, "solver": solver, "tolerance": tolerance}
             result = _compare(source, scene, path, options, steps, chunk, bar)
             result["phases_us"] = _phases(scene, options, steps, bar)
