@@ -60,6 +60,7 @@ taut::StepAdjoint vjp(nb::handle simulator, const ArrayLike& q_bar, const ArrayL
 // Seconds of every step of a run, of its Jacobian and of one adjoint: (steps, 3). For benchmarks.
 Eigen::MatrixXd derivative_seconds(nb::handle simulator, const ArrayLike& q_like, const ArrayLike& v_like, int steps) {
   using Clock = std::chrono::steady_clock;
+  if (steps < 1) throw std::invalid_argument("steps is " + std::to_string(steps) + ", it must be at least 1");
   auto& sim = nb::cast<Simulator&>(simulator);
   StepDerivatives& derivatives = workspace_of(simulator);
   Eigen::VectorXd q = q_like.vector("q"), v = v_like.vector("v");

@@ -30,8 +30,9 @@ int farthest_vertex(const Shape& mesh, const Vector3d& d, int start) {
     const double h = vertices[i].dot(d);
     if (h > height) height = h, best = i;
   };
-  if (!edges || vertices.size() <= kSmall) {
-    for (int i = 1; i < static_cast<int>(vertices.size()); ++i) attempt(i);
+  // A vertex without edges, of a mesh with doubled ones, is no place to walk from.
+  if (!edges || vertices.size() <= kSmall || (*edges)[best].count() == 0) {
+    for (int i = 0; i < static_cast<int>(vertices.size()); ++i) attempt(i);
     return best;
   }
   for (int at = -1; at != best;) {

@@ -27,12 +27,13 @@ double distance(const Block& block, const Linearization& lin, const double* lamb
     case SetKind::positive:
       return lin.mode == Mode::open ? std::abs(c[0]) : std::abs(lambda[0]) * lin.stiffness;
     case SetKind::interval:
-      return lin.mode == Mode::open ? std::abs(c[0]) : (block.bound - std::abs(lambda[0])) * lin.stiffness;
+      return lin.mode == Mode::open ? std::abs(c[0]) : std::max(0.0, block.bound - std::abs(lambda[0])) * lin.stiffness;
     case SetKind::cone: {
       if (lin.mode == Mode::open) return std::abs(c[2]);
       const double tangential = std::hypot(lambda[0], lambda[1]), left = block.mu * lambda[2] - tangential;
-      const double lift = lambda[2] * lin.stiffness;
-      return std::min(lift, lin.mode == Mode::sliding ? std::hypot(c[0], c[1]) : left * lin.stiffness);
+      const double lift = std::max(0.0, lambda[2]) * lin.stiffness;
+      if (block.mu == 0.0) return lift;  // nothing to stick with
+      return std::min(lift, lin.mode == Mode::sliding ? std::hypot(c[0], c[1]) : std::max(0.0, left) * lin.stiffness);
     }
     default:
       return std::numeric_limits<double>::infinity();
@@ -203,7 +204,7 @@ void ImpulseResponse::update(const Problem& problem, const ConstVectorRef& lambd
     damped_.compute(A_ + damping * MatrixXd::Identity(m, m));
     const auto left = damped_.matrixLLT().diagonal();
     rank_ = static_cast<int>((left.array().square() > 10.0 * damping).count());
-    conditioning_ = 1e-10;
+    conditioning_ = left.cwiseAbs2().minCoeff() / left.cwiseAbs2().maxCoeff();
     if (damped_.info() == Eigen::Success) return;
   }
   path_ = Path::redundant;

@@ -204,12 +204,11 @@ void RowMotion::add_loop(const Simulator& simulator, const Loop& loop, int row) 
 void RowMotion::add_coupling(const Simulator& simulator, const Coupling& coupling, int row) {
   const Record& record = simulator.record();
   const auto& model = simulator.scene().model;
-  const int one = model.idx_vs[coupling.joint_1];
-  gaps_(row, one) = 1.0;
+  if (is_endless(coupling, model)) return;  // coupled by velocity: no position, and a row that does not change
+  gaps_(row, model.idx_vs[coupling.joint_1]) = 1.0;
   if (coupling.joint_2 == 0) return;
   const int two = model.idx_vs[coupling.joint_2];
   gaps_(row, two) = coupling_slope(coupling, model, record.q_look);
-  if (is_endless(coupling, model)) return;
   const double bend = coupling_bend(coupling, model, record.q_look);
   rates_(row, two) = bend * record.v_plus[two];
   approach_rates_(row, two) = bend * record.v_look[two];

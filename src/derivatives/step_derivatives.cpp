@@ -37,7 +37,14 @@ StepDerivatives::StepDerivatives(const Simulator& simulator)
       free_joints_(simulator.scene().model),
       motion_(simulator.scene().model),
       integration_(simulator.scene().model) {
-  forces_.resize(static_cast<std::size_t>(simulator.scene().model.njoints), Force::Zero());
+  const auto& model = simulator.scene().model;
+  forces_.resize(static_cast<std::size_t>(model.njoints), Force::Zero());
+  for (int joint = 1; joint < model.njoints && unknown_joint_.empty(); ++joint) {
+    const std::string kind = model.joints[joint].shortname();
+    const bool known = model.nvs[joint] == 1 || kind == "JointModelFreeFlyer" || kind == "JointModelPlanar" ||
+                       kind == "JointModelSpherical" || kind == "JointModelTranslation";
+    if (!known) unknown_joint_ = model.names[static_cast<std::size_t>(joint)] + "', a " + kind;
+  }
 }
 
 // The smooth part, at fixed λ; a is the acceleration in held axes.
@@ -173,6 +180,35 @@ void StepDerivatives::set_loop_bias(const Simulator& simulator) {
   const auto gaps = motion_.gaps().middleRows(first, n);
   rows_q_.middleRows(first, n) += (share - 1.0) / dt * gaps - motion_.approach_rates().middleRows(first, n);
   rows_v_.middleRows(first, n) -= gaps;
+  // Corrections that would be faster than allowed keep their speed and turn with φ.
+  const auto cap = [&](int row, const LoopVector& error) {
+    const double size = error.norm();
+    if (share * size / dt <= options.stabilization.correction_speed) return;
+    const LoopVector way = error / size;
+    const double kept = options.stabilization.correction_speed / size;
+    const auto moved = gaps.middleRows(row, error.size());
+    rows_q_.middleRows(first + row, error.size()) +=
+        (kept - share / dt) * moved - kept * way * (way.transpose() * moved);
+  };
+  int at = 0;
+  for (const Loop& loop : simulator.scene().loops) {
+    const auto& placements = simulator.dynamics().placements();
+    const LoopRows size = rows_of(loop.kind);
+    LoopVector error = loop_error(loop, placements[loop.joint_1], placements[loop.joint_2]);
+    if (loop.compliance > 0.0) error.head(size.linear).setZero();
+    if (loop.angular_compliance > 0.0) error.tail(size.angular).setZero();
+    cap(at, error);
+    at += size.size();
+  }
+  for (const Coupling& coupling : simulator.scene().couplings) {
+    if (is_endless(coupling, model)) {  // held by velocity alone
+      rows_q_.row(first + at) = motion_.rates().row(first + at);
+      rows_v_.row(first + at).setZero();
+    } else {
+      cap(at, LoopVector::Constant(1, coupling_error(coupling, model, record.q_look)));
+    }
+    ++at;
+  }
   // Springs know their length only.
   const auto compliance = record.rows.compliance();
   for (int row = 0; row < n; ++row) {
@@ -214,6 +250,9 @@ void StepDerivatives::linearize(const Simulator& simulator, const StepDerivative
   require(record.driven.empty() && !simulator.joint_forces().pushes_loops, "actuators on loops have no derivative yet");
   require(sim.integrator == Integrator::euler, "Moreau's scheme has no derivative yet");
   require(!sim.soft_contacts && !sim.soft_limits && !sim.soft_loops, "softened constraints have no derivative yet");
+  if (!unknown_joint_.empty()) {
+    throw std::invalid_argument("derivatives: joint '" + unknown_joint_ + ", has none yet");
+  }
   validate(options.collision);
   const int n = record.rows.rows();
   if (n > 0) response_.update(record.problem(), record.impulse.head(n), record.velocity.head(n));

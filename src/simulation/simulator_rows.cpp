@@ -30,6 +30,7 @@ void Simulator::constrain() {
   const Instant when = options_.instant();
   Rows& rows = record_.rows;
   rows.clear();
+  bouncing_.clear();
   // A soft constraint acts where it is violated, as in MuJoCo.
   if (options_.soft_contacts) std::erase_if(record_.contacts, [](const Contact& c) { return c.gap > 0.0; });
   add_contacts(record_.contacts, dynamics_, when, options_.compliance, rows);

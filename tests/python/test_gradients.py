@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import taut
 from taut.cli import app
 from taut.gradients import BLOCKS, compare, differences
+from taut.loading import from_pinocchio
 
 
 def checked(scene: taut.Scene, states: int, seed: int = 0, sampling: dict | None = None, **options):
@@ -118,6 +119,49 @@ def test_gears_that_bend(load_text):
     </worldbody><equality><joint joint1="one" joint2="two" polycoef="0 0.7 0.3 0.1 0"/></equality></mujoco>"""
     scene = load_text(text)
     checked(scene, 10, sampling={"kick": 1.0, "push": 1e-4})
+
+
+def test_gears_between_joints_that_turn_without_end(load_text):
+    def joint(name: str, y: float) -> str:
+        inertia = '<inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/>'
+        return f"""<link name="{name}"><inertial><origin xyz="0.1 0 0"/><mass value="1"/>{inertia}</inertial></link>
+          <joint name="j_{name}" type="continuous"><parent link="base"/><child link="{name}"/><origin xyz="0 {y} 0"/>
+          <axis xyz="0 1 0"/>{'<mimic joint="j_a" multiplier="2"/>' if name == "b" else ""}</joint>"""
+
+    text = f"""<robot name="gears"><link name="base"/>{joint("a", 0.0)}{joint("b", 0.3)}</robot>"""
+    scene = load_text(text, "gears.urdf")
+    assert len(scene.couplings) == 1
+    sim = taut.Simulator(scene, tolerance=1e-12)
+    q, v, state = scene.q0, np.array([0.4, 0.8]), sim.state()
+    sim.step(q, v)
+    jacobian = sim.jacobian()
+    reference = differences(sim, q, v, np.zeros(2), state)
+    for block in BLOCKS:
+        assert np.abs(getattr(jacobian, block) - reference[block]).max() < 1e-6, block
+
+
+def test_a_loop_that_is_closed_as_fast_as_allowed():
+    scene = taut.Scene()
+    scene.add_body("bob", coal.Sphere(0.1), 1.0, [0.3, 0.0, 0.0])
+    scene.add_loop("point", None, "bob", position_1=[0.3, 0.0, 0.004], position_2=[0.0, 0.0, 0.0])
+    sim = taut.Simulator(scene, tolerance=1e-12)
+    q, v, state = scene.q0, np.zeros(6), sim.state()
+    sim.step(q, v)
+    jacobian = sim.jacobian()
+    reference = differences(sim, q, v, np.zeros(6), state)
+    assert np.abs(jacobian.dv_dq - reference["dv_dq"]).max() < 0.05 * (1 + np.abs(reference["dv_dq"]).max())
+
+
+def test_joints_it_does_not_know_are_refused():
+    pin = pinocchio
+    model = pin.Model()
+    joint = model.addJoint(0, pin.JointModelSphericalZYX(), pin.SE3.Identity(), "wrist")
+    model.appendBodyToJoint(joint, pin.Inertia.FromSphere(1.0, 0.1), pin.SE3.Identity())
+    scene = from_pinocchio(model, pin.GeometryModel())
+    sim = taut.Simulator(scene)
+    sim.step(scene.q0, np.zeros(3))
+    with pytest.raises(ValueError, match="'wrist', a JointModelSphericalZYX"):
+        sim.jacobian()
 
 
 def test_a_held_robot_with_saturated_servos():

@@ -44,7 +44,8 @@ class ImpulseResponse {
   Mode mode(int block) const { return modes_.blocks[static_cast<std::size_t>(block)].mode; }
   int unknowns() const { return unknowns_; }
   int rank() const { return rank_; }
-  /// Reciprocal condition number of A, where it is regular; of what counts as its rank, where it is not.
+  /// Reciprocal condition number of A, where it is regular; about that of what counts as its rank where it is not, or
+  /// below 1e-9 where damping took its place.
   double conditioning() const { return conditioning_; }
 
   /// About how much the free velocity of a block (m/s or rad/s) must change for it to change its mode; infinite for

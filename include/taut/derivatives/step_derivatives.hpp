@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -80,6 +81,7 @@ class StepDerivatives {
   Dynamics ahead_;  ///< where the old velocity leads: loops look there
   FreeJoints free_joints_;
   Rows ahead_rows_;
+  std::string unknown_joint_;  ///< the first one whose columns change with its own coordinates; none if empty
   RowMotion motion_;
   ImpulseResponse response_;
   IntegrationDerivatives integration_;

@@ -14,7 +14,7 @@ from .bench_contact import Json, Quick, Results
 from .bench_experiments import ALL, conduct
 from .terminal import clean_errors
 
-Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="poses, times; without a name, both.")]
+Names = Annotated[list[str] | None, typer.Argument(metavar="NAME...", help="poses, times; without a name, both.")]
 Problems = Annotated[
     int | None,
     typer.Option(min=1, metavar="N", help="Contact poses to look for: 10000, or 40 with --quick.", show_default=False),

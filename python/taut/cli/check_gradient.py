@@ -70,7 +70,7 @@ def check_gradient(
     out.print(
         f"[bold]{escape(Path(source).name)}[/]: {len(found.errors)} of {found.seen} states compared; left out: "
         f"{found.near} near a switch, {found.ambiguous} with several solutions, {found.kinks} at a kink of collision, "
-        f"{found.unsolved} not solved to 1e-9"
+        f"{found.again} with loops closed in rounds, {found.unsolved} not solved to 1e-9"
     )
     out.print(_histogram(found))
     out.print(_by_mode(found))
@@ -85,6 +85,7 @@ def content(found: Comparison) -> dict[str, Any]:
         "ambiguous": found.ambiguous,
         "kinks": found.kinks,
         "unsolved": found.unsolved,
+        "again": found.again,
         "modes": dict(found.counted),
         "worst": {name: found.worst(name) for name in BLOCKS},
         "errors": found.errors,
