@@ -120,6 +120,49 @@ TEST(PatchDerivatives, AgreeWithDifferencesForEveryPair) {
   EXPECT_EQ(kinds.size(), 4u);
 }
 
+TEST(PatchDerivatives, WithRespectToSizesAgreeWithDifferences) {
+  std::mt19937 rng(45);
+  const double h = 1e-7, margin = 2e-3;
+  std::map<PatchOrigin::Kind, int> kinds;
+  for (const Two& pair : couples()) {
+    const Shape a = pair.one(), b = pair.two();
+    for (int trial = 0; trial < 150; ++trial) {
+      const auto [oM1, oM2] = touching_poses(a, b, rng);
+      const Patch patch = contact_patch(a, oM1, b, oM2, margin);
+      if (patch.count == 0 || !Neighbourhood(a, oM1, b, oM2, margin, 1e-5).smooth(patch)) continue;
+      for (int c = 0; c < 6; ++c) {
+        const int k = c % 3;
+        if (k >= static_cast<int>(size_names(c < 3 ? a : b).size())) continue;
+        const auto measured = [&](double by) {
+          const Geometry one = c < 3 ? grown(pair.first, k, by) : pair.first;
+          const Geometry two = c < 3 ? pair.second : grown(pair.second, k, by);
+          one->computeLocalAABB();
+          two->computeLocalAABB();
+          return contact_patch(make_shape(*one, "one"), oM1, make_shape(*two, "two"), oM2, margin);
+        };
+        const Patch ahead = measured(h), behind = measured(-h);
+        if (ahead.count != patch.count || behind.count != patch.count) continue;
+        for (int i = 0; i < patch.count; ++i) {
+          const auto &at = patch.points[i], &plus = ahead.points[i], &minus = behind.points[i];
+          // The hull of a mesh that has grown may list its vertices in another order, and points with them.
+          if (plus.origin.kind != at.origin.kind || minus.origin.kind != at.origin.kind) continue;
+          if ((plus.position + minus.position - 2.0 * at.position).norm() > 1e-3 * h) continue;
+          const PatchPointSizeDerivatives d = size_derivatives(a, pose(oM1), b, pose(oM2), patch, i);
+          ++kinds[at.origin.kind];
+          const double size = 1.0 + d.point.cwiseAbs().maxCoeff();
+          EXPECT_NEAR(d.gap[c], (plus.gap - minus.gap) / (2.0 * h), 1e-5 * size) << pair.name << " " << c;
+          EXPECT_LT((d.point.col(c) - (plus.position - minus.position) / (2.0 * h)).norm(), 1e-4 * size)
+              << pair.name << " " << c << " kind " << static_cast<int>(at.origin.kind);
+          EXPECT_LT((d.normal.col(c) - (plus.normal - minus.normal) / (2.0 * h)).norm(), 1e-4 * size)
+              << pair.name << " " << c;
+        }
+      }
+    }
+  }
+  for (const auto& [kind, count] : kinds) EXPECT_GT(count, 20) << "kind " << static_cast<int>(kind);
+  EXPECT_EQ(kinds.size(), 4u);
+}
+
 TEST(PatchDerivatives, TheCornersOfABoxRiseAsTheyAreLevered) {
   // A box flat on the ground: the gap of the corner at (x, y) changes by z + y α − x β with tilts α, β about x and y.
   const coal::Box box(0.2, 0.4, 0.1);

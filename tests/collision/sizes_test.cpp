@@ -6,45 +6,6 @@
 namespace taut::testing {
 namespace {
 
-using Geometry = std::shared_ptr<coal::CollisionGeometry>;
-
-// The same shape with its k-th size, as `size_names` counts, larger by h.
-Geometry grown(const Geometry& geometry, int k, double h) {
-  switch (geometry->getNodeType()) {
-    case coal::GEOM_SPHERE:
-      return std::make_shared<coal::Sphere>(static_cast<coal::Sphere&>(*geometry).radius + h);
-    case coal::GEOM_ELLIPSOID:
-      return std::make_shared<coal::Ellipsoid>(static_cast<coal::Ellipsoid&>(*geometry).radii + h * Vector3d::Unit(k));
-    case coal::GEOM_CAPSULE: {
-      const auto& c = static_cast<coal::Capsule&>(*geometry);
-      return std::make_shared<coal::Capsule>(c.radius + (k == 0 ? h : 0.0), 2.0 * (c.halfLength + (k == 1 ? h : 0.0)));
-    }
-    case coal::GEOM_CYLINDER: {
-      const auto& c = static_cast<coal::Cylinder&>(*geometry);
-      return std::make_shared<coal::Cylinder>(c.radius + (k == 0 ? h : 0.0), 2.0 * (c.halfLength + (k == 1 ? h : 0.0)));
-    }
-    case coal::GEOM_CONE: {
-      const auto& c = static_cast<coal::Cone&>(*geometry);
-      return std::make_shared<coal::Cone>(c.radius + (k == 0 ? h : 0.0), 2.0 * (c.halfLength + (k == 1 ? h : 0.0)));
-    }
-    case coal::GEOM_BOX: {
-      const Vector3d half = static_cast<coal::Box&>(*geometry).halfSide + h * Vector3d::Unit(k);
-      return std::make_shared<coal::Box>(2.0 * half);
-    }
-    case coal::GEOM_CONVEX: {
-      std::vector<Vector3d> vertices = *static_cast<coal::ConvexBase&>(*geometry).points;
-      for (Vector3d& v : vertices) v[k] *= 1.0 + h;
-      return hull(vertices);
-    }
-    case coal::GEOM_HALFSPACE: {
-      const auto& half = static_cast<coal::Halfspace&>(*geometry);
-      return std::make_shared<coal::Halfspace>(half.n, half.d + h);
-    }
-    default:
-      throw std::logic_error("a shape without sizes");
-  }
-}
-
 TEST(SizeDerivatives, AgreeWithDifferencesForEveryPair) {
   std::mt19937 rng(21);
   const double h = 1e-6;

@@ -28,4 +28,15 @@ PatchPointDerivatives derivatives(const Shape& first, const Pose& first_pose, co
                                   const Pose& second_pose, const Patch& patch, int point,
                                   const CollisionDerivativeOptions& options = {});
 
+/// The same with respect to the sizes of the shapes, those of `size_names`: columns as in `SizeDerivatives`. Exact; a
+/// height field has none.
+struct PatchPointSizeDerivatives {
+  using Row = SizeDerivatives::Row;
+  using Rows = SizeDerivatives::Rows;
+  Row gap = Row::Zero();
+  Rows point = Rows::Zero(), normal = Rows::Zero(), frame = Rows::Zero();
+};
+PatchPointSizeDerivatives size_derivatives(const Shape& first, const Pose& first_pose, const Shape& second,
+                                           const Pose& second_pose, const Patch& patch, int point);
+
 }  // namespace taut
