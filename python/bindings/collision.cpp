@@ -25,6 +25,7 @@ struct PatchPoint {
   double gap;
   taut::PatchOrigin::Kind kind;
   taut::PatchPointDerivatives derivatives;
+  nb::dict sizes_1, sizes_2;  // of each size by name: (gap, point, normal, frame)
 };
 
 using taut::Distance;
@@ -127,7 +128,19 @@ std::vector<PatchPoint> patch(nb::handle shape_1, nb::handle pose_1, nb::handle 
   for (int i = 0; i < found.count; ++i) {
     const taut::Patch::Point& at = found.points[i];
     points.push_back({at.position, at.normal, at.gap, at.origin.kind,
-                      taut::derivatives(one, placed(oM1), two, placed(oM2), found, i, options)});
+                      taut::derivatives(one, placed(oM1), two, placed(oM2), found, i, options), nb::dict(),
+                      nb::dict()});
+    const auto sizes = taut::size_derivatives(one, placed(oM1), two, placed(oM2), found, i);
+    const auto name = [&](const Shape& shape, int first, nb::dict& into) {
+      const auto names = taut::size_names(shape);
+      for (std::size_t k = 0; k < names.size(); ++k) {
+        const int c = first + static_cast<int>(k);
+        into[names[k]] = nb::make_tuple(sizes.gap[c], Eigen::Vector3d(sizes.point.col(c)),
+                                        Eigen::Vector3d(sizes.normal.col(c)), Eigen::Vector3d(sizes.frame.col(c)));
+      }
+    };
+    name(one, 0, points.back().sizes_1);
+    name(two, 3, points.back().sizes_2);
   }
   return points;
 }
@@ -214,6 +227,8 @@ void bind_collision(nb::module_& m) {
           "What places it: the witness of the distance, a vertex on a face, an edge over a side of a face, or a corner "
           "of the face.")
       .def_ro("derivatives", &PatchPoint::derivatives)
+      .def_ro("sizes_1", &PatchPoint::sizes_1, "What each size of the first shape does: (gap, point, normal, frame).")
+      .def_ro("sizes_2", &PatchPoint::sizes_2, "The same of the second.")
       .def("__repr__", [](const PatchPoint& p) { return "PatchPoint(gap=" + std::to_string(p.gap) + " m)"; });
 
   const CollisionDerivativeOptions defaults;

@@ -184,6 +184,9 @@ def test_a_box_stands_on_four_points_with_their_derivatives():
         x, y, _ = point.position
         assert point.gap == pytest.approx(0.0, abs=1e-12) and point.kind == "vertex"
         np.testing.assert_allclose(point.derivatives.gap[:6], [0, 0, 1, y, -x, 0], atol=1e-12)
+        assert [point.sizes_1[name][0] for name in point.sizes_1] == pytest.approx([0.0, 0.0, -1.0])
+        np.testing.assert_allclose(point.sizes_1["half_side_x"][1], [np.sign(x), 0.0, 0.0], atol=1e-12)
+        assert point.sizes_2["offset"][0] == pytest.approx(-1.0)
     M[2, 3] = 1.0
     assert taut.collision.patch(box, M, ground, np.eye(4)) == []
     with pytest.raises(ValueError, match="margin is -1"):
