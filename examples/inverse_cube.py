@@ -181,7 +181,7 @@ def show(problem: Problem, paths: dict[tuple[str, str], list[Path]]) -> None:
 def draw(results: dict[str, dict[tuple[str, str], list[Path]]], file: str) -> None:
     import matplotlib.pyplot as plt
 
-    figure, grid = plt.subplots(len(results), 2, figsize=(9.0, 6.2), sharey=True, squeeze=False)
+    figure, grid = plt.subplots(len(results), 2, figsize=(9.0, 6.2), sharey="row", squeeze=False)
     colours = dict(zip(METHODS, ("tab:orange", "tab:blue"), strict=True))
     for row, (name, paths) in zip(grid, results.items(), strict=True):
         for (method, derivative), runs in paths.items():
@@ -192,7 +192,7 @@ def draw(results: dict[str, dict[tuple[str, str], list[Path]]], file: str) -> No
             times = np.geomspace(2e-3, max(run.seconds[-1] for run in runs), 200)
             at = [np.interp(times, run.seconds, np.log10(run.costs)) for run in runs]
             row[1].loglog(times, 10 ** np.median(at, axis=0), **look)
-        row[0].set(ylabel=f"{name}: cost ½ |r|²", xlabel="iterations")
+        row[0].set(ylabel=f"{name}: cost ½ |r|²", xlabel="iterations", xlim=(0, 40))
         row[1].set(xlabel="time, s")
         for axes in row:
             axes.grid(alpha=0.3)
