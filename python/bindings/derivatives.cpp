@@ -115,13 +115,13 @@ void bind_derivatives(nb::module_& m, nb::class_<taut::Simulator>& simulator) {
       .def_ro("nearest", &Certificate::nearest, "The least of them: small, and the derivative may be one-sided.")
       .def_ro("unknowns", &Certificate::unknowns)
       .def_ro("rank", &Certificate::rank, "Less than unknowns: constraints repeat each other, impulses are not unique.")
-      .def_ro("conditioning", &Certificate::conditioning, "Reciprocal condition number of the impulses' system.")
+      .def_ro("conditioning", &Certificate::conditioning, "What is left of the constraint that the others repeat most nearly, as a share of it.")
       .def_ro("unique", &Certificate::unique,
               "False where redundant contacts slide while they turn: several velocities solve such a step, and the "
               "derivative is that of one of them.")
       .def_ro("solved", &Certificate::solved, "The step had converged.")
-      .def_ro("loops_asked_again", &Certificate::loops_asked_again,
-              "Loops were closed in further rounds, after an impact: these are not differentiated.")
+      .def_ro("loops_put_back", &Certificate::loops_put_back,
+              "Loops were left open and put back, after an impact: this is not differentiated.")
       .def_ro("scaled_restitution", &Certificate::scaled_restitution,
               "Bounces were lowered to keep energy; the factor is taken as constant.");
 

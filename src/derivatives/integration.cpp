@@ -3,6 +3,7 @@
 #include <pinocchio/spatial.hpp>
 
 #include <string>
+#include <type_traits>
 
 namespace taut {
 
@@ -65,6 +66,17 @@ void IntegrationDerivatives::update(const ConstVectorRef& v_plus, double ahead) 
   }
 }
 
+namespace {
+
+// Calls f with the size of a joint's block, known to the compiler.
+template <typename F>
+void with_size(int size, F&& f) {
+  if (size == 6) return f(std::integral_constant<int, 6>());
+  f(std::integral_constant<int, 3>());
+}
+
+}  // namespace
+
 void IntegrationDerivatives::apply(Eigen::Ref<Eigen::MatrixXd> dq, Eigen::Ref<Eigen::MatrixXd> dv) const {
   // The blocks first: what just adds would overwrite what they read.
   int next = 0;
@@ -73,14 +85,37 @@ void IntegrationDerivatives::apply(Eigen::Ref<Eigen::MatrixXd> dq, Eigen::Ref<Ei
   };
   for (const Turn& turn : turns_) {
     add(turn.dof);
-    const int s = turn.size;
-    auto q = dq.middleRows(turn.dof, s);
-    auto v = dv.middleRows(turn.dof, s);
-    q = (turn.A.topLeftCorner(s, s) * q + turn.B.topLeftCorner(s, s) * v).eval();
-    v = (turn.C.topLeftCorner(s, s) * v).eval();
-    next = turn.dof + s;
+    with_size(turn.size, [&](auto size) {
+      constexpr int s = size;
+      for (Eigen::Index c = 0; c < dq.cols(); ++c) {
+        auto q = dq.col(c).template segment<s>(turn.dof);
+        auto v = dv.col(c).template segment<s>(turn.dof);
+        const Eigen::Matrix<double, s, 1> q_old = q, v_old = v;
+        q.noalias() = turn.A.template topLeftCorner<s, s>() * q_old;
+        q.noalias() += turn.B.template topLeftCorner<s, s>() * v_old;
+        v.noalias() = turn.C.template topLeftCorner<s, s>() * v_old;
+      }
+    });
+    next = turn.dof + turn.size;
   }
   add(static_cast<int>(dq.rows()));
+}
+
+void IntegrationDerivatives::precede(Eigen::Ref<Eigen::MatrixXd> of_q, Eigen::Ref<Eigen::MatrixXd> of_v) const {
+  int next = 0;
+  const auto add = [&](int to) {
+    if (to > next) of_v.middleCols(next, to - next) += ahead_ * of_q.middleCols(next, to - next);
+  };
+  for (const Turn& turn : turns_) {
+    add(turn.dof);
+    const int s = turn.size;
+    auto q = of_q.middleCols(turn.dof, s);
+    auto v = of_v.middleCols(turn.dof, s);
+    v = (v * turn.C.topLeftCorner(s, s) + q * turn.B.topLeftCorner(s, s)).eval();
+    q = (q * turn.A.topLeftCorner(s, s)).eval();
+    next = turn.dof + s;
+  }
+  add(static_cast<int>(of_q.cols()));
 }
 
 void IntegrationDerivatives::apply_transpose(VectorRef q_bar, VectorRef v_bar) const {
@@ -90,12 +125,16 @@ void IntegrationDerivatives::apply_transpose(VectorRef q_bar, VectorRef v_bar) c
   };
   for (const Turn& turn : turns_) {
     add(turn.dof);
-    const int s = turn.size;
-    auto q = q_bar.segment(turn.dof, s);
-    auto v = v_bar.segment(turn.dof, s);
-    v = (turn.C.topLeftCorner(s, s).transpose() * v + turn.B.topLeftCorner(s, s).transpose() * q).eval();
-    q = (turn.A.topLeftCorner(s, s).transpose() * q).eval();
-    next = turn.dof + s;
+    with_size(turn.size, [&](auto size) {
+      constexpr int s = size;
+      auto q = q_bar.template segment<s>(turn.dof);
+      auto v = v_bar.template segment<s>(turn.dof);
+      const Eigen::Matrix<double, s, 1> q_old = q, v_old = v;
+      v.noalias() = turn.C.template topLeftCorner<s, s>().transpose() * v_old;
+      v.noalias() += turn.B.template topLeftCorner<s, s>().transpose() * q_old;
+      q.noalias() = turn.A.template topLeftCorner<s, s>().transpose() * q_old;
+    });
+    next = turn.dof + turn.size;
   }
   add(static_cast<int>(q_bar.size()));
 }

@@ -1,7 +1,6 @@
 #include "taut/derivatives/response.hpp"
 
-#include <Eigen/LU>
-#include <Eigen/QR>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -11,16 +10,12 @@ namespace {
 
 using Eigen::MatrixXd;
 using Eigen::Vector2d;
+using Eigen::Vector3d;
 using Linearization = NewtonWorkspace::Linearization;
 
-Vector2d side(const Vector2d& d) { return {-d.y(), d.x()}; }
-
-// The c-th column of Z in the rows of its block.
-Eigen::Vector3d sliding_unknown(const Block& block, const Linearization& lin, int c) {
-  if (c == 0) return {block.mu * lin.d.x(), block.mu * lin.d.y(), 1.0};
-  const Vector2d s = side(lin.d);
-  return {s.x(), s.y(), 0.0};
-}
+// Pivots of rows that repeat others come out at 1e-16 to 1e-14 of their diagonal; loops that are open by a little
+// repeat each other but for that little.
+constexpr double kRepeated = 1e-11;
 
 double distance(const Block& block, const Linearization& lin, const double* lambda, const double* c) {
   switch (block.kind) {
@@ -42,181 +37,250 @@ double distance(const Block& block, const Linearization& lin, const double* lamb
 
 }  // namespace
 
-// W rows
-void ImpulseResponse::reduce(const Problem& problem, const Eigen::Ref<const MatrixXd>& rows,
-                             Eigen::Ref<MatrixXd> unknowns) const {
-  for (int i = 0; i < problem.size(); ++i) {
-    const Linearization& lin = modes_.blocks[static_cast<std::size_t>(i)];
-    const int start = problem.blocks[i].start;
-    if (lin.mode == Mode::closed) unknowns.middleRows(lin.first, lin.count) = rows.middleRows(start, lin.count);
-    if (lin.mode == Mode::sliding) {
-      const Vector2d s = lin.turn * side(lin.d);
-      unknowns.row(lin.first) = rows.row(start + 2);
-      unknowns.row(lin.first + 1) = s.x() * rows.row(start) + s.y() * rows.row(start + 1);
-    }
+Vector3d ImpulseResponse::Slide::column(int k) const {
+  return k == 0 ? Vector3d(mu * d.x(), mu * d.y(), 1.0) : Vector3d(-d.y(), d.x(), 0.0);
+}
+
+Vector3d ImpulseResponse::Slide::condition(int k) const {
+  return k == 0 ? Vector3d(0.0, 0.0, 1.0) : Vector3d(-turn * d.y(), turn * d.x(), 0.0);
+}
+
+void ImpulseResponse::solve_second(VectorRef x) const {
+  if (is_singular_) {
+    x = singular_.solve(x).eval();
+  } else if (second() > 0) {
+    lu_solve({S_.data(), second(), second(), Eigen::OuterStride<>(second())}, pivots_, x.data());
   }
 }
 
-// Z unknowns; what is open stays as it is.
-void ImpulseResponse::expand(const Problem& problem, const Eigen::Ref<const MatrixXd>& unknowns,
-                             Eigen::Ref<MatrixXd> rows) const {
-  for (int i = 0; i < problem.size(); ++i) {
-    const Linearization& lin = modes_.blocks[static_cast<std::size_t>(i)];
-    const int start = problem.blocks[i].start;
-    if (lin.mode == Mode::closed) rows.middleRows(start, lin.count) = unknowns.middleRows(lin.first, lin.count);
-    if (lin.mode == Mode::sliding) {
-      rows.middleRows<3>(start) = sliding_unknown(problem.blocks[i], lin, 0) * unknowns.row(lin.first) +
-                                  sliding_unknown(problem.blocks[i], lin, 1) * unknowns.row(lin.first + 1);
-    }
+void ImpulseResponse::solve_second_transpose(VectorRef x) const {
+  if (is_singular_) {
+    x = singular_.transpose().solve(x).eval();
+  } else if (second() > 0) {
+    lu_solve_transposed({S_.data(), second(), second(), Eigen::OuterStride<>(second())}, pivots_, x.data());
   }
 }
 
-// Wᵀ unknowns
-void ImpulseResponse::scatter(const Problem& problem, const ConstVectorRef& unknowns, VectorRef rows) const {
-  rows.setZero();
-  for (int i = 0; i < problem.size(); ++i) {
-    const Linearization& lin = modes_.blocks[static_cast<std::size_t>(i)];
-    const int start = problem.blocks[i].start;
-    if (lin.mode == Mode::closed) rows.segment(start, lin.count) = unknowns.segment(lin.first, lin.count);
-    if (lin.mode == Mode::sliding) {
-      rows[start + 2] = unknowns[lin.first];
-      rows.segment<2>(start) = lin.turn * unknowns[lin.first + 1] * side(lin.d);
-    }
+void ImpulseResponse::apply(VectorRef x) {
+  const int s = static_cast<int>(slides_.size());
+  for (int k = 0; k < first(); ++k) x_1_[k] = x[closed_[k]];
+  for (int i = 0; i < s; ++i) {
+    for (int k = 0; k < 2; ++k) x_2_[2 * i + k] = slides_[i].condition(k).dot(x.segment<3>(slides_[i].start));
   }
-}
-
-void ImpulseResponse::gather(const Problem& problem, const Eigen::Ref<const MatrixXd>& rows,
-                             Eigen::Ref<MatrixXd> unknowns) const {
-  for (int i = 0; i < problem.size(); ++i) {
-    const Linearization& lin = modes_.blocks[static_cast<std::size_t>(i)];
-    const int start = problem.blocks[i].start;
-    if (lin.mode == Mode::closed) unknowns.middleRows(lin.first, lin.count) = rows.middleRows(start, lin.count);
-    if (lin.mode == Mode::sliding) {
-      for (int c = 0; c < 2; ++c) {
-        unknowns.row(lin.first + c) =
-            sliding_unknown(problem.blocks[i], lin, c).transpose() * rows.middleRows<3>(start);
-      }
-    }
+  for (std::size_t k = 0; k < turned_.size(); ++k) x_2_[2 * s + static_cast<int>(k)] = x[turned_[k]];
+  eliminate_forward(L(), first(), x_1_.data());
+  if (second() > 0) {
+    x_2_.noalias() -= C_.transpose() * x_1_;
+    solve_second(x_2_);
+    x_1_.noalias() -= B_ * x_2_;
   }
-}
-
-void ImpulseResponse::solve(MatrixXd& x) const {
-  switch (path_) {
-    case Path::regular:
-      x = regular_.solve(x);
-      break;
-    case Path::redundant:
-      x = redundant_.solve(x);
-      break;
-    case Path::damped: {
-      // Twice: what the damping takes from directions that A sees is its share of their eigenvalue, squared then.
-      const MatrixXd first = damped_.solve(x);
-      x -= A_ * first;
-      x = first + damped_.solve(x);
-      break;
-    }
-  }
-}
-
-void ImpulseResponse::solve_transpose(MatrixXd& x) const {
-  if (path_ == Path::regular) {
-    x = regular_.transpose().solve(x);
-  } else if (path_ == Path::redundant) {
-    x = redundant_.transpose().solve(x);
-  } else {
-    solve(x);  // symmetric
-  }
-}
-
-void ImpulseResponse::apply(const Problem& problem, VectorRef x) {
-  MatrixXd z(unknowns_, 1);
-  reduce(problem, x, z);
-  if (unknowns_ > 0) solve(z);
+  eliminate_backward(L(), first(), x_1_.data());
   x.setZero();
-  expand(problem, z, x);
+  for (int k = 0; k < first(); ++k) x[closed_[k]] = x_1_[k];
+  for (int i = 0; i < s; ++i) {
+    x.segment<3>(slides_[i].start) = slides_[i].column(0) * x_2_[2 * i] + slides_[i].column(1) * x_2_[2 * i + 1];
+  }
+  for (std::size_t k = 0; k < turned_.size(); ++k) x[turned_[k]] = x_2_[2 * s + static_cast<int>(k)];
 }
 
-void ImpulseResponse::apply_transpose(const Problem& problem, VectorRef x) {
-  MatrixXd z(unknowns_, 1);
-  gather(problem, x, z);
-  if (unknowns_ > 0) solve_transpose(z);
-  scatter(problem, z.col(0), x);
+void ImpulseResponse::apply_transpose(VectorRef x) {
+  const int s = static_cast<int>(slides_.size());
+  for (int k = 0; k < first(); ++k) x_1_[k] = x[closed_[k]];
+  for (int i = 0; i < s; ++i) {
+    for (int k = 0; k < 2; ++k) x_2_[2 * i + k] = slides_[i].column(k).dot(x.segment<3>(slides_[i].start));
+  }
+  for (std::size_t k = 0; k < turned_.size(); ++k) x_2_[2 * s + static_cast<int>(k)] = x[turned_[k]];
+  eliminate_forward(L(), first(), x_1_.data());
+  if (second() > 0) {
+    x_2_.noalias() -= B_.transpose() * x_1_;
+    solve_second_transpose(x_2_);
+    x_1_.noalias() -= C_ * x_2_;
+  }
+  eliminate_backward(L(), first(), x_1_.data());
+  x.setZero();
+  for (int k = 0; k < first(); ++k) x[closed_[k]] = x_1_[k];
+  for (int i = 0; i < s; ++i) {
+    x.segment<3>(slides_[i].start) = slides_[i].condition(0) * x_2_[2 * i] + slides_[i].condition(1) * x_2_[2 * i + 1];
+  }
+  for (std::size_t k = 0; k < turned_.size(); ++k) x[turned_[k]] = x_2_[2 * s + static_cast<int>(k)];
 }
 
 void ImpulseResponse::update(const Problem& problem, const ConstVectorRef& lambda, const ConstVectorRef& velocity) {
-  const int n = problem.rows();
-  modes_.reserve(n);
-  identify_modes(problem, lambda, velocity, modes_);
-  unknowns_ = rank_ = modes_.unknowns;
+  update(problem, lambda, velocity, nullptr);
+}
+
+void ImpulseResponse::update(const Problem& problem, const ConstVectorRef& lambda, const ConstVectorRef& velocity,
+                             const Turned& turned) {
+  update(problem, lambda, velocity, &turned);
+}
+
+void ImpulseResponse::update(const Problem& problem, const ConstVectorRef& lambda, const ConstVectorRef& velocity,
+                             const Turned* turned) {
+  sort_unknowns(problem, lambda, velocity, turned);
+  unknowns_ = first() + second();
   conditioning_ = 1.0;
+  kernel_.resize(problem.rows(), 0);
+  factor_first(problem);
+  x_1_.resize(first());
+  x_2_.resize(second());
+  factor_second(problem, turned);
+}
+
+void ImpulseResponse::sort_unknowns(const Problem& problem, const ConstVectorRef& lambda,
+                                    const ConstVectorRef& velocity, const Turned* turned) {
+  modes_.reserve(problem.rows());
+  identify_modes(problem, lambda, velocity, modes_);
   switching_.resize(problem.blocks.size());
+  closed_.clear();
+  slides_.clear();
+  turned_.clear();
+  if (turned) turned_.assign(turned->rows.begin(), turned->rows.end());
   for (int i = 0; i < problem.size(); ++i) {
     const Block& block = problem.blocks[i];
-    Linearization& lin = modes_.blocks[static_cast<std::size_t>(i)];
+    const Linearization& lin = modes_.blocks[static_cast<std::size_t>(i)];
     const double* x = lambda.data() + block.start;
     switching_[static_cast<std::size_t>(i)] = distance(block, lin, x, velocity.data() + block.start);
-    // The impulse itself, where there is one, knows the direction better than the guess of a mode.
-    if (const double length = lin.mode == Mode::sliding ? std::hypot(x[0], x[1]) : 0.0; length > 0.0) {
-      lin.d = Vector2d(x[0], x[1]) / length;
+    if (lin.mode == Mode::closed) {
+      for (int row = block.start; row < block.start + lin.count; ++row) {
+        if (std::find(turned_.begin(), turned_.end(), row) == turned_.end()) closed_.push_back(row);
+      }
+    } else if (lin.mode == Mode::sliding) {
+      // The impulse itself, where there is one, knows the direction better than the guess of a mode.
+      const double length = std::hypot(x[0], x[1]);
+      slides_.push_back({.block = i,
+                         .start = block.start,
+                         .d = length > 0.0 ? Vector2d(x[0] / length, x[1] / length) : lin.d,
+                         .mu = block.mu,
+                         .turn = lin.turn});
     }
   }
-  const int m = unknowns_;
-  kernel_.resize(n, 0);
-  path_ = Path::regular;
-  if (m == 0) return;
+}
 
-  // (G + R) Z, then W of it.
-  GZ_.setZero(n, m);
-  for (int i = 0; i < problem.size(); ++i) {
-    const Linearization& lin = modes_.blocks[static_cast<std::size_t>(i)];
-    const Block& block = problem.blocks[i];
-    for (int c = 0; c < lin.count; ++c) {
-      double* column = GZ_.col(lin.first + c).data();
-      if (lin.mode == Mode::sliding) {
-        const Eigen::Vector3d z = sliding_unknown(block, lin, c);
-        multiply_add_block(problem, i, z.data(), column);
-      } else {
-        Eigen::Matrix<double, 6, 1> unit = Eigen::Matrix<double, 6, 1>::Unit(c);
-        multiply_add_block(problem, i, unit.data(), column);
+void ImpulseResponse::factor_first(const Problem& problem) {
+  const int c = first();
+  L_.resize(c, c);
+  if (!problem.G.is_sparse()) {
+    const auto G = problem.G.dense();
+    for (int j = 0; j < c; ++j) {
+      const double* column = G.data() + closed_[j] * G.outerStride();
+      for (int i = j; i < c; ++i) L_(i, j) = column[closed_[i]];
+      L_(j, j) += problem.R[closed_[j]];
+    }
+  } else {
+    work_.resize(problem.rows());
+    for (int j = 0; j < c;) {
+      const int block = static_cast<int>(std::upper_bound(problem.blocks.begin(), problem.blocks.end(), closed_[j],
+                                                          [](int row, const Block& b) { return row < b.start; }) -
+                                         problem.blocks.begin()) -
+                        1;
+      const Block& b = problem.blocks[block];
+      for (; j < c && closed_[j] < b.start + b.size; ++j) {
+        work_.setZero();
+        Eigen::Matrix<double, 6, 1> unit = Eigen::Matrix<double, 6, 1>::Unit(closed_[j] - b.start);
+        multiply_add_block(problem, block, unit.data(), work_.data());
+        for (int i = j; i < c; ++i) L_(i, j) = work_[closed_[i]];
       }
     }
   }
-  A_.resize(m, m);
-  reduce(problem, GZ_, A_);
-  for (int i = 0; i < problem.size(); ++i) {
-    const Linearization& lin = modes_.blocks[static_cast<std::size_t>(i)];
-    if (lin.mode == Mode::sliding) A_(lin.first + 1, lin.first + 1) += (1.0 - lin.turn) * lin.stiffness;
+  order_.resize(static_cast<std::size_t>(c));
+  diagonal_.resize(static_cast<std::size_t>(c));
+  rank_ = pivoted_cholesky({L_.data(), c, c, Eigen::OuterStride<>(c)}, order_, diagonal_, kRepeated);
+  kept_.resize(static_cast<std::size_t>(rank_));
+  for (int k = 0; k < rank_; ++k) {
+    kept_[k] = closed_[order_[k]];
+    conditioning_ = std::min(conditioning_, L_(k, k) * L_(k, k) / diagonal_[k]);
   }
-  // Regular most of the time. Where constraints repeat each other A is singular to rounding; a chain of great mass
-  // ratio is not, and must not be taken for it.
-  constexpr double kSingular = 1e-11;
-  regular_.compute(A_);
-  const auto pivots = regular_.matrixLU().diagonal().cwiseAbs();
-  // Eigen's estimate of a condition number does not survive a pivot that is exactly zero.
-  conditioning_ = pivots.minCoeff() > kSingular * pivots.maxCoeff() ? regular_.rcond() : 0.0;
-  if (conditioning_ > kSingular) return;
-  bool slides = false;
-  for (const Linearization& lin : modes_.blocks) slides = slides || lin.mode == Mode::sliding;
-  if (!slides) {
-    // A = W G Wᵀ then, and what it does not see moves nothing.
-    path_ = Path::damped;
-    const double damping = 1e-10 * A_.diagonal().maxCoeff();
-    damped_.compute(A_ + damping * MatrixXd::Identity(m, m));
-    const auto left = damped_.matrixLLT().diagonal();
-    rank_ = static_cast<int>((left.array().square() > 10.0 * damping).count());
-    conditioning_ = left.cwiseAbs2().minCoeff() / left.cwiseAbs2().maxCoeff();
-    if (damped_.info() == Eigen::Success) return;
+  closed_.swap(kept_);
+}
+
+void ImpulseResponse::factor_second(const Problem& problem, const Turned* turned) {
+  const int c = first(), n = problem.rows(), slides = static_cast<int>(slides_.size()), m = second();
+  is_singular_ = false;
+  if (m == 0) return;
+  const auto block_of = [&](int row) {
+    return static_cast<int>(std::upper_bound(problem.blocks.begin(), problem.blocks.end(), row,
+                                             [](int r, const Block& b) { return r < b.start; }) -
+                            problem.blocks.begin()) -
+           1;
+  };
+  columns_.setZero(n, m);
+  B_.resize(c, m);
+  C_.resize(c, m);
+  S_.resize(m, m);
+  work_.resize(n);
+  for (int i = 0; i < slides; ++i) {
+    for (int k = 0; k < 2; ++k) {
+      const Vector3d z = slides_[i].column(k), w = slides_[i].condition(k);
+      multiply_add_block(problem, slides_[i].block, z.data(), columns_.col(2 * i + k).data());
+      work_.setZero();
+      multiply_add_block(problem, slides_[i].block, w.data(), work_.data());
+      for (int j = 0; j < c; ++j) C_(j, 2 * i + k) = work_[closed_[j]];
+    }
   }
-  path_ = Path::redundant;
-  redundant_.setThreshold(1e-11);
-  redundant_.compute(A_);
-  rank_ = static_cast<int>(redundant_.rank());
-  const auto left = redundant_.matrixQTZ().diagonal().cwiseAbs();
-  conditioning_ = rank_ > 0 ? left[rank_ - 1] / left[0] : 1.0;
-  // What A does not see: I − A⁺ A.
-  const MatrixXd unseen = MatrixXd::Identity(m, m) - redundant_.solve(A_);
+  for (int k = 2 * slides; k < m; ++k) {
+    const int row = turned_[k - 2 * slides], block = block_of(row);
+    Eigen::Matrix<double, 6, 1> unit = Eigen::Matrix<double, 6, 1>::Unit(row - problem.blocks[block].start);
+    multiply_add_block(problem, block, unit.data(), columns_.col(k).data());
+    for (int j = 0; j < c; ++j) C_(j, k) = turned->G(k - 2 * slides, closed_[j]);
+  }
+  for (int k = 0; k < m; ++k) {
+    for (int j = 0; j < c; ++j) B_(j, k) = columns_(closed_[j], k);
+    for (int i = 0; i < slides; ++i) {
+      for (int l = 0; l < 2; ++l) {
+        S_(2 * i + l, k) = slides_[i].condition(l).dot(columns_.col(k).segment<3>(slides_[i].start));
+      }
+    }
+    for (int i = 2 * slides; i < m; ++i) {
+      const auto seen = turned->G.row(i - 2 * slides);
+      S_(i, k) = k < 2 * slides ? seen.segment<3>(slides_[k / 2].start).dot(slides_[k / 2].column(k % 2))
+                                : seen[turned_[k - 2 * slides]];
+    }
+  }
+  for (int i = 0; i < slides; ++i) {
+    const Linearization& lin = modes_.blocks[static_cast<std::size_t>(slides_[i].block)];
+    S_(2 * i + 1, 2 * i + 1) += (1.0 - lin.turn) * lin.stiffness;
+  }
+  const double scale = S_.diagonal().cwiseAbs().maxCoeff();
+  for (int k = 0; k < m; ++k) {
+    eliminate_forward(L(), c, B_.col(k).data());
+    eliminate_forward(L(), c, C_.col(k).data());
+  }
+  if (c > 0) S_.noalias() -= C_.transpose() * B_;
+  pivots_.resize(static_cast<std::size_t>(m));
+  columns_ = S_;  // factored in place
+  const bool factored = lu({S_.data(), m, m, Eigen::OuterStride<>(m)}, pivots_);
+  const double least = factored ? S_.diagonal().cwiseAbs().minCoeff() / scale : 0.0;
+  // Rounding may leave a pivot of some size where a few rows repeat each other at once: below this, look closer.
+  constexpr double kSuspicious = 1e-6;
+  if (least > kSuspicious) {
+    rank_ += m;
+    conditioning_ = std::min(conditioning_, least);
+    return;
+  }
+  is_singular_ = true;
+  const double most = columns_.colPivHouseholderQr().maxPivot() / scale;
+  if (most < kRepeated) columns_.setZero();  // all of it is rounding
+  singular_.setThreshold(std::min(1.0, kRepeated / most));
+  singular_.compute(columns_);
+  const int rank = static_cast<int>(singular_.rank());
+  rank_ += rank;
+  if (rank > 0) {
+    conditioning_ = std::min(conditioning_, std::abs(singular_.matrixQTZ()(rank - 1, rank - 1)) / scale);
+  }
+  if (rank == m) return;
+  // What S does not see, I − S⁺ S, and what the first group does about it.
+  const MatrixXd unseen = MatrixXd::Identity(m, m) - singular_.solve(columns_);
   kernel_.setZero(n, m);
-  expand(problem, unseen, kernel_);
+  for (int k = 0; k < m; ++k) {
+    x_1_.noalias() = -(B_ * unseen.col(k));
+    eliminate_backward(L(), c, x_1_.data());
+    for (int j = 0; j < c; ++j) kernel_(closed_[j], k) = x_1_[j];
+    for (int i = 0; i < slides; ++i) {
+      kernel_.col(k).segment<3>(slides_[i].start) =
+          slides_[i].column(0) * unseen(2 * i, k) + slides_[i].column(1) * unseen(2 * i + 1, k);
+    }
+    for (int i = 2 * slides; i < m; ++i) kernel_(turned_[i - 2 * slides], k) = unseen(i, k);
+  }
 }
 
 }  // namespace taut

@@ -3,6 +3,7 @@
 #include <pinocchio/spatial.hpp>
 
 #include <Eigen/Geometry>
+#include <algorithm>
 
 namespace taut {
 
@@ -12,12 +13,39 @@ using Eigen::Matrix3d;
 using Eigen::Vector3d;
 using pinocchio::Force;
 using pinocchio::Motion;
-using Vector6 = Eigen::Matrix<double, 6, 1>;
 
 }  // namespace
 
+Matrix6 BlockMotion::wrenches(const Body& body, const ConstVectorRef& lambda) const {
+  Matrix6 result;
+  if (!is_contact) {
+    for (int k = 0; k < 6; ++k) result.col(k).noalias() = body.rates[k].transpose() * lambda;
+    return result;
+  }
+  // f = R λ turns with the frame, its moment x × f with the point, too.
+  const Vector3d f = R * lambda;
+  const Matrix3d F = pinocchio::skew(f);
+  result.topRows<3>().noalias() = -F * body.frame;
+  result.bottomRows<3>().noalias() = pinocchio::skew(x) * result.topRows<3>();
+  result.bottomRows<3>().noalias() -= F * body.point;
+  return result;
+}
+
+LoopMatrix BlockMotion::velocities(const Body& body, const Vector6& relative) const {
+  LoopMatrix result(size(), 6);
+  if (!is_contact) {
+    for (int k = 0; k < 6; ++k) result.col(k).noalias() = body.rates[k] * relative;
+    return result;
+  }
+  const Vector3d spin = relative.tail<3>(), u = relative.head<3>() + spin.cross(x);
+  Eigen::Matrix<double, 3, 6> world = pinocchio::skew(u) * body.frame;
+  world.noalias() += pinocchio::skew(spin) * body.point;
+  result.noalias() = R.transpose() * world;
+  return result;
+}
+
 RowMotion::RowMotion(const pinocchio::Model& model) {
-  twists_.resize(static_cast<std::size_t>(model.njoints), Motion::Zero());
+  twists_.resize(static_cast<std::size_t>(model.njoints), Vector6::Zero());
   approach_ = twists_;
   impulses_.resize(twists_.size(), Force::Zero());
   torques_.resize(model.nv, model.nv);
@@ -27,192 +55,291 @@ RowMotion::RowMotion(const pinocchio::Model& model) {
   }
 }
 
-void RowMotion::spread(const Simulator& simulator, const ConstVectorRef& v, std::vector<Motion>& twists) const {
+void RowMotion::spread(const Simulator& simulator, const ConstVectorRef& v, std::vector<Vector6>& twists) {
   const auto& model = simulator.scene().model;
   const auto& columns = simulator.dynamics().columns();
+  twists.resize(static_cast<std::size_t>(model.njoints));
+  twists[0].setZero();
   for (int joint = 1; joint < model.njoints; ++joint) {
-    Vector6 twist = twists[model.parents[joint]].toVector();
+    Vector6 twist = twists[model.parents[joint]];
     for (int k = 0; k < model.nvs[joint]; ++k) {
       twist += v[model.idx_vs[joint] + k] * columns.col(model.idx_vs[joint] + k);
     }
-    twists[static_cast<std::size_t>(joint)] = Motion(twist);
+    twists[static_cast<std::size_t>(joint)] = twist;
   }
+}
+
+// Blocks keep their memory from step to step.
+BlockMotion& RowMotion::next() {
+  if (static_cast<std::size_t>(count_) == blocks_.size()) blocks_.emplace_back();
+  return blocks_[static_cast<std::size_t>(count_++)];
 }
 
 void RowMotion::update(const Simulator& simulator, const ImpulseResponse& response,
                        const CollisionDerivativeOptions& collision, bool move_contacts) {
   const Record& record = simulator.record();
-  const int n = record.rows.rows(), nv = simulator.scene().model.nv;
+  const int n = record.rows.rows();
+  count_ = 0;
   spread(simulator, record.v_plus, twists_);
-  wants_approach_ = !simulator.bouncing().empty() || record.loop_start < n;
-  if (wants_approach_) {
-    spread(simulator, record.v_look, approach_);
-    approach_rates_.setZero(n, nv);
-  }
-  rates_.setZero(n, nv);
-  gaps_.setZero(n, nv);
-  torques_.setZero();
+  looks_back_ =
+      !simulator.bouncing().empty() || record.loop_start < n || simulator.options().integrator == Integrator::moreau;
+  if (looks_back_) spread(simulator, record.v_look, approach_);
   for (Force& impulse : impulses_) impulse.setZero();
   for (std::size_t i = 0; i < record.contacts.size(); ++i) {
     if (response.mode(static_cast<int>(i)) == Mode::open) continue;
-    ContactDerivatives moves;
-    if (move_contacts) {
-      moves = simulator.detector().derivatives(record.contacts[i], collision);
-    } else {  // a point and a frame that stand still, with a gap that the normal alone changes
-      for (auto* body : {&moves.body_1, &moves.body_2}) {
-        body->gap.setZero();
-        body->point.setZero();
-        body->frame.setZero();
-      }
-      const Contact& contact = record.contacts[i];
-      const Vector3d n_c = contact.frame.col(2);
-      moves.body_1.gap << n_c.transpose(), contact.point.cross(n_c).transpose();
-      moves.body_2.gap = -moves.body_1.gap;
-    }
-    add_contact(simulator, static_cast<int>(i), moves);
+    add_contact(simulator, static_cast<int>(i), collision, move_contacts);
   }
+  int row = record.loop_start, block = static_cast<int>(record.contacts.size() + record.joint_rows.size());
+  for (const Loop& loop : simulator.scene().loops) {
+    if (row == n) break;
+    add_loop(simulator, loop, block++, row);
+    row += rows_of(loop.kind).size();
+  }
+  // What they push.
+  for (const BlockMotion& motion : blocks()) {
+    const auto lambda = record.impulse.segment(motion.start, motion.size());
+    if (lambda.isZero(0.0)) continue;
+    const Vector6 F = motion.W.transpose() * lambda;
+    for (const BlockMotion::Body& body : motion.bodies) {
+      if (body.joint == 0) continue;
+      impulses_[static_cast<std::size_t>(body.joint)] +=
+          simulator.dynamics().placements()[static_cast<std::size_t>(body.joint)].actInv(Force(Vector6(body.sign * F)));
+    }
+  }
+}
+
+void RowMotion::add_contact(const Simulator& simulator, int index, const CollisionDerivativeOptions& collision,
+                            bool move_contacts) {
+  const Contact& contact = simulator.record().contacts[static_cast<std::size_t>(index)];
+  BlockMotion& motion = next();
+  motion.block = index;
+  motion.start = 3 * index;
+  motion.is_contact = true;
+  motion.x = contact.point;
+  motion.R = contact.frame;
+  motion.W.resize(3, 6);
+  motion.W.leftCols<3>() = contact.frame.transpose();
+  motion.W.rightCols<3>().noalias() = -contact.frame.transpose() * pinocchio::skew(contact.point);
+  motion.bodies[0].joint = contact.joint_1;
+  motion.bodies[1].joint = contact.joint_2;
+  motion.bodies[0].sign = 1.0;
+  motion.bodies[1].sign = -1.0;
+  ContactDerivatives moves;
+  if (move_contacts) moves = simulator.detector().derivatives(contact, collision);
+  for (auto& body : motion.bodies) {
+    const auto& own = &body == &motion.bodies[0] ? moves.body_1 : moves.body_2;
+    body.gap.setZero(3, 6);
+    if (move_contacts) {
+      body.point = own.point;
+      body.frame = own.frame;
+      body.gap.row(2) = own.gap;
+    } else {  // a point and a frame that stand still, with a gap that the normal alone changes
+      body.point.setZero();
+      body.frame.setZero();
+      body.gap.row(2) = body.sign * motion.W.row(2);
+    }
+  }
+}
+
+void RowMotion::add_loop(const Simulator& simulator, const Loop& loop, int block, int row) {
+  const auto& placements = simulator.dynamics().placements();
+  const auto &oM1 = placements[static_cast<std::size_t>(loop.joint_1)],
+             &oM2 = placements[static_cast<std::size_t>(loop.joint_2)];
+  BlockMotion& motion = next();
+  motion.block = block;
+  motion.start = row;
+  motion.is_contact = false;
+  motion.W = loop_wrenches(loop, oM1, oM2);
+  const Motion still = Motion::Zero();
+  for (int side = 0; side < 2; ++side) {
+    BlockMotion::Body& body = motion.bodies[static_cast<std::size_t>(side)];
+    body.joint = side == 0 ? loop.joint_2 : loop.joint_1;
+    body.sign = side == 0 ? 1.0 : -1.0;
+    body.gap = body.sign * motion.W;
+    if (body.joint == 0) continue;
+    for (int k = 0; k < 6; ++k) {
+      const Motion unit(Vector6(Vector6::Unit(k)));
+      body.rates[static_cast<std::size_t>(k)] =
+          loop_wrench_rates(loop, oM1, oM2, side == 0 ? still : unit, side == 0 ? unit : still);
+    }
+  }
+}
+
+void RowMotion::fill(const Simulator& simulator, const ImpulseResponse& response) {
+  const Record& record = simulator.record();
+  const int n = record.rows.rows(), nv = simulator.scene().model.nv;
+  rates_.setZero(nv, n);
+  gaps_.setZero(nv, n);
+  if (looks_back_) approach_rates_.setZero(nv, n);
+  torques_.setZero();
+  turnings_.clear();
+  for (const BlockMotion& motion : blocks()) fill_block(simulator, motion);
+  const auto& dynamics = simulator.dynamics();
+  const auto& columns = dynamics.columns();
+  for (const Turning& turning : turnings_) {
+    for (const int j : dynamics.chain(turning.moved)) {
+      const Vector6 wrench = turning.matrix * columns.col(j);
+      for (const int k : dynamics.chain(turning.pushed)) torques_(k, j) += columns.col(k).dot(wrench);
+    }
+  }
+  for_each_entry(
+      simulator, response, [&](int row, int dof, double slope) { gaps_(dof, row) = slope; },
+      [&](int row, int dof, int on, double change) {
+        rates_(dof, row) += change * record.v_plus[on];
+        if (looks_back_) approach_rates_(dof, row) += change * record.v_look[on];
+        torques_(on, dof) += change * record.impulse[row];
+      });
+}
+
+// Rows of joints and couplings, entry by entry: gap(row, dof, dφ/dq of that dof), and turn(row, dof, on, change) where
+// the coefficient of the row on one degree of freedom changes with another.
+template <typename Gap, typename Turn>
+void RowMotion::for_each_entry(const Simulator& simulator, const ImpulseResponse& response, Gap&& gap,
+                               Turn&& turn) const {
+  const Record& record = simulator.record();
+  const auto& model = simulator.scene().model;
+  const int n = record.rows.rows();
   for (std::size_t i = 0; i < record.joint_rows.size(); ++i) {
-    const auto block = static_cast<int>(record.contacts.size() + i);
-    if (response.mode(block) != Mode::open) add_joint_row(simulator, static_cast<int>(i));
+    const JointRow& joint_row = simulator.joint_rows()[static_cast<std::size_t>(record.joint_rows[i])];
+    if (joint_row.kind == JointRow::Kind::dry_friction) continue;
+    if (response.mode(static_cast<int>(record.contacts.size() + i)) == Mode::open) continue;
+    const int row = record.joint_start + static_cast<int>(i);
+    // A limit's gap grows with its own row; the row itself turns only on joints that turn.
+    const RowSlope slope = joint_row_slope(model, joint_row, record.q_look);
+    for (int k = 0; k < slope.count; ++k) gap(row, slope.first + k, slope.values[k]);
+    for (int j = 0; j < slope.turning; ++j) {
+      for (int k = 0; k < slope.count; ++k) turn(row, slope.first_turning + j, slope.first + k, slope.change(k, j));
+    }
   }
   int row = record.loop_start;
   if (row == n) return;
-  for (const Loop& loop : simulator.scene().loops) {
-    add_loop(simulator, loop, row);
-    row += rows_of(loop.kind).size();
+  for (const Loop& loop : simulator.scene().loops) row += rows_of(loop.kind).size();
+  for (const Coupling& coupling : simulator.scene().couplings) {
+    const int at = row++;
+    if (is_endless(coupling, model)) continue;  // coupled by velocity: no position, and a row that does not change
+    gap(at, model.idx_vs[coupling.joint_1], 1.0);
+    if (coupling.joint_2 == 0) continue;
+    const int two = model.idx_vs[coupling.joint_2];  // the one coefficient that changes
+    gap(at, two, coupling_slope(coupling, model, record.q_look));
+    turn(at, two, two, coupling_bend(coupling, model, record.q_look));
   }
-  for (const Coupling& coupling : simulator.scene().couplings) add_coupling(simulator, coupling, row++);
 }
 
-void RowMotion::add_contact(const Simulator& simulator, int index, const ContactDerivatives& moves) {
+void RowMotion::fill_block(const Simulator& simulator, const BlockMotion& motion) {
   const Record& record = simulator.record();
   const auto& model = simulator.scene().model;
   const auto& dynamics = simulator.dynamics();
   const auto& columns = dynamics.columns();
-  const Contact& contact = record.contacts[static_cast<std::size_t>(index)];
-  const int row = 3 * index;
-  const Vector3d& x = contact.point;
-  const Matrix3d Rt = contact.frame.transpose();
-  const Vector3d f = contact.frame * record.impulse.segment<3>(row);
-  const bool pushes = !f.isZero(0.0);
-  const Force F(f, Vector3d(x.cross(f)));
-  if (pushes) {
-    for (const auto& [joint, sign] : {std::pair(contact.joint_1, 1.0), std::pair(contact.joint_2, -1.0)}) {
-      if (joint != 0) impulses_[joint] += dynamics.placements()[joint].actInv(Force(Vector6(sign * F.toVector())));
-    }
-  }
-  const auto velocity = [&](const std::vector<Motion>& twists) {
-    const Motion &one = twists[contact.joint_1], &two = twists[contact.joint_2];
-    return std::pair(Vector3d(one.linear() - two.linear() + (one.angular() - two.angular()).cross(x)),
-                     Vector3d(one.angular() - two.angular()));
-  };
-  const auto [u, spin] = velocity(twists_);
-  const auto [u_old, spin_old] = velocity(approach_);
-
-  for (const auto& [joint, sign, body] :
-       {std::tuple(contact.joint_1, 1.0, &moves.body_1), std::tuple(contact.joint_2, -1.0, &moves.body_2)}) {
-    if (joint == 0) continue;
-    for (const int j : dynamics.chain(joint)) {
-      const Vector6 column = columns.col(j);
-      const Motion twist(column);
-      const Vector3d dx = body->point * column, turn = body->frame * column;
-      gaps_(row + 2, j) += body->gap.dot(column);
-      const auto parent = model.parents[static_cast<std::size_t>(joint_of_[static_cast<std::size_t>(j)])];
-      const auto rate = [&](const std::vector<Motion>& twists, const Vector3d& relative, const Vector3d& turning) {
-        const Motion carried = twist.cross(twists[joint] - twists[parent]);
-        const Vector3d moved = sign * (carried.linear() + carried.angular().cross(x)) + turning.cross(dx);
-        return Vector3d(Rt * (moved - turn.cross(relative)));
-      };
-      rates_.block<3, 1>(row, j) += rate(twists_, u, spin);
-      if (wants_approach_) approach_rates_.block<3, 1>(row, j) += rate(approach_, u_old, spin_old);
-      if (!pushes) continue;
-      const Vector3d df = turn.cross(f);
-      const Vector6 moved = (Vector6() << df, dx.cross(f) + x.cross(df)).finished();
-      const Vector6 carried = twist.cross(F).toVector();  // what a wrench fixed in this body's frame does
-      const auto add = [&](int body_joint, const Vector6& wrench) {
-        for (const int k : dynamics.chain(body_joint)) torques_(k, j) += columns.col(k).dot(wrench);
-      };
-      add(contact.joint_1, joint == contact.joint_1 ? Vector6(moved - carried) : moved);
-      if (contact.joint_2 != 0)
-        add(contact.joint_2, joint == contact.joint_2 ? Vector6(carried - moved) : Vector6(-moved));
-    }
-  }
-}
-
-// A limit's gap grows with its own row; the row itself turns only on joints that turn.
-void RowMotion::add_joint_row(const Simulator& simulator, int index) {
-  const Record& record = simulator.record();
-  const auto& model = simulator.scene().model;
-  const JointRow& joint_row = simulator.joint_rows()[static_cast<std::size_t>(record.joint_rows[index])];
-  const int row = record.joint_start + index;
-  if (joint_row.kind == JointRow::Kind::dry_friction) return;
-  const RowSlope slope = joint_row_slope(model, joint_row, record.q_look);
-  const double lambda = record.impulse[row];
-  for (int k = 0; k < slope.count; ++k) gaps_(row, slope.first + k) = slope.values[k];
-  if (slope.turning == 0) return;
-  // Coefficients c(q) on dofs [first, first + count): dc = slope.change δ on the dofs that turn.
-  for (int j = 0; j < slope.turning; ++j) {
-    const int at = slope.first_turning + j;
-    for (int k = 0; k < slope.count; ++k) {
-      const double change = slope.change(k, j);
-      rates_(row, at) += change * record.v_plus[slope.first + k];
-      if (wants_approach_) approach_rates_(row, at) += change * record.v_look[slope.first + k];
-      torques_(slope.first + k, at) += change * lambda;
-    }
-  }
-}
-
-void RowMotion::add_loop(const Simulator& simulator, const Loop& loop, int row) {
-  const Record& record = simulator.record();
-  const auto& model = simulator.scene().model;
-  const auto& dynamics = simulator.dynamics();
-  const auto& columns = dynamics.columns();
-  const auto &oM1 = dynamics.placements()[loop.joint_1], &oM2 = dynamics.placements()[loop.joint_2];
-  const LoopMatrix W = loop_wrenches(loop, oM1, oM2);
-  const int size = static_cast<int>(W.rows());
+  const int row = motion.start, size = motion.size();
   const auto lambda = record.impulse.segment(row, size);
-  const Force F(Vector6(W.transpose() * lambda));
-  if (loop.joint_2 != 0) impulses_[loop.joint_2] += oM2.actInv(F);
-  if (loop.joint_1 != 0) impulses_[loop.joint_1] -= oM1.actInv(F);
-  // Both bodies, one after the other: what moves them together is counted for each.
-  for (const auto& [joint, sign] : {std::pair(loop.joint_2, 1.0), std::pair(loop.joint_1, -1.0)}) {
-    if (joint == 0) continue;
-    for (const int j : dynamics.chain(joint)) {
+  const bool pushes = !lambda.isZero(0.0);
+  const Vector6 F = motion.W.transpose() * lambda;
+  const auto turning = [&](int pushed, int moved) -> Matrix6& {
+    for (Turning& known : turnings_) {
+      if (known.pushed == pushed && known.moved == moved) return known.matrix;
+    }
+    turnings_.push_back({pushed, moved, Matrix6::Zero()});
+    return turnings_.back().matrix;
+  };
+  for (const BlockMotion::Body& body : motion.bodies) {
+    if (body.joint == 0) continue;
+    // d(W V) = dW V + W (S × (V_b − V_parent)): all but the parent's part is one matrix.
+    const auto fill = [&](const std::vector<Vector6>& twists, Eigen::MatrixXd& out) {
+      const Vector6 relative = motion.bodies[0].sign * twists[static_cast<std::size_t>(motion.bodies[0].joint)] +
+                               motion.bodies[1].sign * twists[static_cast<std::size_t>(motion.bodies[1].joint)];
+      LoopMatrix rate = motion.velocities(body, relative);
+      const LoopMatrix carried = body.sign * motion.W;
+      rate.noalias() -= carried * twist_cross(twists[static_cast<std::size_t>(body.joint)]);
+      for (const int j : dynamics.chain(body.joint)) {
+        const auto parent = model.parents[static_cast<std::size_t>(joint_of(j))];
+        const Vector6 column = columns.col(j);
+        const LoopVector change = rate * column - carried * cross(column, twists[parent]);
+        for (int r = 0; r < size; ++r) out(j, row + r) += change[r];
+      }
+    };
+    fill(twists_, rates_);
+    if (looks_back_) fill(approach_, approach_rates_);
+    for (const int j : dynamics.chain(body.joint)) {
       const Vector6 column = columns.col(j);
-      const Motion twist(column), none = Motion::Zero();
-      const LoopMatrix dW = loop_wrench_rates(loop, oM1, oM2, sign < 0.0 ? twist : none, sign < 0.0 ? none : twist);
-      const auto parent = model.parents[static_cast<std::size_t>(joint_of_[static_cast<std::size_t>(j)])];
-      const auto rate = [&](const std::vector<Motion>& twists) {
-        const Vector6 relative = (twists[loop.joint_2] - twists[loop.joint_1]).toVector();
-        const Vector6 carried = twist.cross(twists[joint] - twists[parent]).toVector();
-        return LoopVector(dW * relative + sign * (W * carried));
-      };
-      gaps_.block(row, j, size, 1) += sign * (W * column);
-      rates_.block(row, j, size, 1) += rate(twists_);
-      approach_rates_.block(row, j, size, 1) += rate(approach_);
-      const Vector6 moved = dW.transpose() * lambda, carried = twist.cross(F).toVector();
-      for (const auto& [other, side] : {std::pair(loop.joint_2, 1.0), std::pair(loop.joint_1, -1.0)}) {
-        if (other == 0) continue;
-        const Vector6 wrench = side * (other == joint && side == sign ? Vector6(moved - carried) : moved);
-        for (const int k : dynamics.chain(other)) torques_(k, j) += columns.col(k).dot(wrench);
+      if (motion.is_contact) {
+        gaps_(j, row + 2) += body.gap.row(2).dot(column);
+      } else {
+        for (int r = 0; r < size; ++r) gaps_(j, row + r) += body.gap.row(r).dot(column);
       }
     }
+    if (!pushes) continue;
+    const Matrix6 moved = motion.wrenches(body, lambda);
+    for (const BlockMotion::Body& other : motion.bodies) {
+      if (other.joint == 0) continue;
+      Matrix6& sum = turning(other.joint, body.joint);
+      sum += other.sign * moved;
+      if (&other != &body) continue;
+      // Less what a wrench fixed in this body's frame does: S ×* F, as a matrix on S.
+      const Vector3d f = F.head<3>(), m = F.tail<3>();
+      sum.topRightCorner<3, 3>() += body.sign * pinocchio::skew(f);
+      sum.bottomLeftCorner<3, 3>() += body.sign * pinocchio::skew(f);
+      sum.bottomRightCorner<3, 3>() += body.sign * pinocchio::skew(m);
+    }
   }
 }
 
-// Its row has one coefficient that changes, that of the second joint.
-void RowMotion::add_coupling(const Simulator& simulator, const Coupling& coupling, int row) {
+// What a body's twist S changes is S · moved; what its parent's twist V takes away is S · (V ×* carried), summed over
+// all that hangs on a joint.
+void RowMotion::pull(const Simulator& simulator, const ImpulseResponse& response, const Multipliers& bars,
+                     VectorRef q_bar) {
   const Record& record = simulator.record();
   const auto& model = simulator.scene().model;
-  if (is_endless(coupling, model)) return;  // coupled by velocity: no position, and a row that does not change
-  gaps_(row, model.idx_vs[coupling.joint_1]) = 1.0;
-  if (coupling.joint_2 == 0) return;
-  const int two = model.idx_vs[coupling.joint_2];
-  gaps_(row, two) = coupling_slope(coupling, model, record.q_look);
-  const double bend = coupling_bend(coupling, model, record.q_look);
-  rates_(row, two) = bend * record.v_plus[two];
-  approach_rates_(row, two) = bend * record.v_look[two];
-  torques_(two, two) += bend * record.impulse[row];
+  const auto& columns = simulator.dynamics().columns();
+  const auto joints = static_cast<std::size_t>(model.njoints);
+  spread(simulator, bars.w, virtual_);
+  for (auto* sum : {&moved_, &carried_, &carried_back_}) sum->assign(joints, Vector6::Zero());
+  for (const BlockMotion& motion : blocks()) {
+    const int size = motion.size();
+    const auto relative = [&](const std::vector<Vector6>& twists) {
+      return Vector6(motion.bodies[0].sign * twists[static_cast<std::size_t>(motion.bodies[0].joint)] +
+                     motion.bodies[1].sign * twists[static_cast<std::size_t>(motion.bodies[1].joint)]);
+    };
+    const LoopVector y = bars.rate.segment(motion.start, size), gap = bars.gap.segment(motion.start, size),
+                     lambda = record.impulse.segment(motion.start, size);
+    const bool pushes = !lambda.isZero(0.0);
+    const Vector6 Y = motion.W.transpose() * y, F = motion.W.transpose() * lambda, V = relative(twists_),
+                  W = relative(virtual_);
+    for (const BlockMotion::Body& body : motion.bodies) {
+      if (body.joint == 0) continue;
+      const auto at = static_cast<std::size_t>(body.joint);
+      moved_[at].noalias() += motion.wrenches(body, y).transpose() * V;
+      moved_[at] += body.sign * cross_dual(twists_[at], Y);
+      moved_[at].noalias() += body.gap.transpose() * gap;
+      carried_[at] += body.sign * Y;
+      if (pushes) {
+        moved_[at].noalias() += motion.wrenches(body, lambda).transpose() * W;
+        moved_[at] += body.sign * cross_dual(virtual_[at], F);
+      }
+      if (!looks_back_) continue;
+      const LoopVector back = bars.approach.segment(motion.start, size);
+      const Vector6 B = motion.W.transpose() * back;
+      moved_[at].noalias() += motion.wrenches(body, back).transpose() * relative(approach_);
+      moved_[at] += body.sign * cross_dual(approach_[at], B);
+      carried_back_[at] += body.sign * B;
+    }
+  }
+  for (int i = model.njoints - 1; i > 0; --i) {
+    const auto at = static_cast<std::size_t>(i);
+    const auto parent = model.parents[at];
+    Vector6 sum = moved_[at] - cross_dual(twists_[parent], carried_[at]);
+    if (looks_back_) sum -= cross_dual(approach_[parent], carried_back_[at]);
+    for (int k = model.idx_vs[i]; k < model.idx_vs[i] + model.nvs[i]; ++k) q_bar[k] += columns.col(k).dot(sum);
+    moved_[parent] += moved_[at];
+    carried_[parent] += carried_[at];
+    carried_back_[parent] += carried_back_[at];
+  }
+  for_each_entry(
+      simulator, response, [&](int row, int dof, double slope) { q_bar[dof] += bars.gap[row] * slope; },
+      [&](int row, int dof, int on, double change) {
+        double bar = bars.rate[row] * record.v_plus[on] + bars.w[on] * record.impulse[row];
+        if (looks_back_) bar += bars.approach[row] * record.v_look[on];
+        q_bar[dof] += change * bar;
+      });
 }
 
 }  // namespace taut

@@ -99,21 +99,47 @@ void Dynamics::solve(const pinocchio::Model& model, VectorRef x) const {
   for (const FreeBody& body : bodies_) body.solve(x.data() + body.first_dof());
 }
 
-void Dynamics::inverse(const pinocchio::Model& model, Eigen::MatrixXd& X) const {
-  X.setZero(model.nv, model.nv);
-  Eigen::MatrixXd of_part;
-  for (const Part& part : parts_) {
-    const Forest::Tree& tree = forest_.trees()[static_cast<std::size_t>(part.tree)];
-    of_part.resize(tree.nv, tree.nv);
-    pinocchio::cholesky::computeMinv(model_of(part, model), part.data, of_part);
-    X.block(tree.first_dof, tree.first_dof, tree.nv, tree.nv) = of_part;
+template <typename Visit>
+void Dynamics::for_each_column(Visit&& visit) const {
+  for (std::size_t t = 0; t < source_.size(); ++t) {
+    const Forest::Tree& tree = forest_.trees()[t];
+    const double* U = source_[t] < 0 ? bodies_[static_cast<std::size_t>(-1 - source_[t])].U().data()
+                                     : parts_[static_cast<std::size_t>(source_[t])].data.U.data();
+    int dof = tree.first_dof;
+    for (int joint = tree.first_joint; joint < tree.first_joint + tree.joints; ++joint) {
+      const auto dofs = chain(joint);
+      for (; dof <= dofs.back() && !dofs.empty(); ++dof) {
+        const auto depth = dofs.size() - static_cast<std::size_t>(dofs.back() - dof);
+        visit(dof, dofs.first(depth), U + static_cast<std::ptrdiff_t>(dof - tree.first_dof) * tree.nv, tree.first_dof);
+      }
+    }
   }
-  for (const FreeBody& body : bodies_) {
-    auto block = X.block<6, 6>(body.first_dof(), body.first_dof());
-    Eigen::Matrix<double, 6, 6> of_body = Eigen::Matrix<double, 6, 6>::Identity();
-    for (int k = 0; k < 6; ++k) body.solve(of_body.col(k).data());
-    block = of_body;
-  }
+}
+
+// Column j of U⁻¹ is e_j less U(k, j) times the columns of the ancestors k.
+void Dynamics::half_inverse(Eigen::MatrixXd& T) const {
+  const auto nv = inverse_sqrt_D_.size();
+  T.setZero(nv, nv);
+  for_each_column([&](int dof, std::span<const int> dofs, const double* U, int first) {
+    double* column = T.col(dof).data();
+    column[dof] = 1.0;
+    for (std::size_t k = 0; k + 1 < dofs.size(); ++k) {
+      const double share = U[dofs[k] - first];
+      const double* above = T.col(dofs[k]).data();
+      for (std::size_t i = 0; i <= k; ++i) column[dofs[i]] -= share * above[dofs[i]];
+    }
+  });
+  T.array().colwise() *= inverse_sqrt_D_.array();
+}
+
+void Dynamics::unhalve(Eigen::Ref<Eigen::MatrixXd> columns) const {
+  columns.array().colwise() /= inverse_sqrt_D_.array();
+  for_each_column([&](int dof, std::span<const int> dofs, const double* U, int first) {
+    for (Eigen::Index c = 0; c < columns.cols(); ++c) {
+      double* x = columns.col(c).data();
+      for (std::size_t k = 0; k + 1 < dofs.size(); ++k) x[dofs[k]] += U[dofs[k] - first] * x[dof];
+    }
+  });
 }
 
 void Dynamics::add_external_forces(std::span<const pinocchio::Force> forces, VectorRef torque) const {

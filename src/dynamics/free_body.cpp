@@ -76,4 +76,30 @@ void FreeBody::solve(double* x) const {
   }
 }
 
+Eigen::Matrix3d gyroscopic_slope(const Eigen::Matrix3d& I, const Eigen::Vector3d& m) {
+  return pinocchio::skew(m) * I - pinocchio::skew(Eigen::Vector3d(I * m));
+}
+
+FreeBody::Matrix6 free_body_slope(const pinocchio::Inertia& inertia, const FreeBody::Vector6& v, double dt) {
+  using Eigen::Matrix3d;
+  using Eigen::Vector3d;
+  const FreeBody::Matrix6 I = inertia.matrix();
+  const FreeBody::Vector6 momentum = I * v;
+  const Matrix3d linear = pinocchio::skew(Vector3d(momentum.head<3>()));
+  // V ×* (I δV) + δV ×* (I V)
+  FreeBody::Matrix6 slope = pinocchio::Motion(v).toDualActionMatrix() * I;
+  slope.topRightCorner<3, 3>() -= linear;
+  slope.bottomLeftCorner<3, 3>() -= linear;
+  slope.bottomRightCorner<3, 3>() -= pinocchio::skew(Vector3d(momentum.tail<3>()));
+  if (dt > 0.0) {
+    const Matrix3d central = inertia.inertia().matrix();
+    const Vector3d omega = v.tail<3>(), middle = midpoint_spin(central, omega, dt);
+    const Matrix3d turned = gyroscopic_slope(central, middle);
+    // 2 I (m − ω) + dt m × I m = 0 moves m with ω.
+    const Matrix3d moved = (2.0 * central + dt * turned).inverse() * (2.0 * central);
+    slope.bottomRightCorner<3, 3>() += turned * moved - gyroscopic_slope(central, omega);
+  }
+  return slope;
+}
+
 }  // namespace taut

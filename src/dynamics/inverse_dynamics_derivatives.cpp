@@ -3,7 +3,6 @@
 #include <pinocchio/algorithm/rnea-derivatives.hpp>
 
 #include <Eigen/Geometry>
-#include <Eigen/LU>
 
 #include "taut/dynamics/free_body.hpp"
 #include "tree_model.hpp"
@@ -14,39 +13,6 @@ namespace {
 
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
-using Matrix6 = Eigen::Matrix<double, 6, 6>;
-using Vector6 = Eigen::Matrix<double, 6, 1>;
-
-// d(m × I m)/dm
-Matrix3d gyroscopic_slope(const Matrix3d& I, const Vector3d& m) {
-  return pinocchio::skew(m) * I - pinocchio::skew(Vector3d(I * m));
-}
-
-// A free body feels its attitude through gravity only, which is fixed in the world, and its velocity through
-// v ×* (I v).
-void free_body(const pinocchio::Inertia& inertia, const Vector3d& gravity, const Matrix3d& R,
-               const pinocchio::Motion& v, double dt, Eigen::Ref<Matrix6> dq, Eigen::Ref<Matrix6> dv) {
-  const Matrix6 I = inertia.matrix();
-  const Vector3d fall = R.transpose() * -gravity;
-  dq.setZero();
-  dq.rightCols<3>() = I.leftCols<3>() * pinocchio::skew(fall);
-
-  const Vector6 momentum = I * v.toVector();
-  const Matrix3d linear = pinocchio::skew(Vector3d(momentum.head<3>()));
-  const Matrix3d angular = pinocchio::skew(Vector3d(momentum.tail<3>()));
-  dv = v.toDualActionMatrix() * I;  // v ×* (I δv) + δv ×* (I v)
-  dv.topRightCorner<3, 3>() -= linear;
-  dv.bottomLeftCorner<3, 3>() -= linear;
-  dv.bottomRightCorner<3, 3>() -= angular;
-  if (dt > 0.0) {
-    const Matrix3d central = inertia.inertia().matrix();
-    const Vector3d middle = midpoint_spin(central, v.angular(), dt);
-    const Matrix3d slope = gyroscopic_slope(central, middle);
-    // 2 I (m − ω) + dt m × I m = 0 moves m with ω.
-    const Matrix3d moved = (2.0 * central + dt * slope).inverse() * (2.0 * central);
-    dv.bottomRightCorner<3, 3>() += slope * moved - gyroscopic_slope(central, v.angular());
-  }
-}
 
 }  // namespace
 
@@ -87,9 +53,13 @@ void InverseDynamicsDerivatives::update(const pinocchio::Model& model, const Con
     const auto joint = static_cast<std::size_t>(tree.first_joint);
     const Matrix3d R = model.jointPlacements[joint].rotation() *
                        Eigen::Map<const Eigen::Quaterniond>(q.data() + tree.first_q + 3).toRotationMatrix();
-    free_body(model.inertias[joint], model.gravity.linear(), R,
-              pinocchio::Motion(Vector6(v_bodies.segment<6>(tree.first_dof))), dt,
-              dq_.block<6, 6>(tree.first_dof, tree.first_dof), dv_.block<6, 6>(tree.first_dof, tree.first_dof));
+    // It feels its attitude through gravity alone, which is fixed in the world.
+    const Vector3d fall = R.transpose() * -model.gravity.linear();
+    auto dq = dq_.block<6, 6>(tree.first_dof, tree.first_dof);
+    dq.setZero();
+    dq.rightCols<3>() = model.inertias[joint].matrix().leftCols<3>() * pinocchio::skew(fall);
+    dv_.block<6, 6>(tree.first_dof, tree.first_dof) =
+        free_body_slope(model.inertias[joint], v_bodies.segment<6>(tree.first_dof), dt);
   }
 }
 

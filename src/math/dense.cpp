@@ -120,6 +120,41 @@ bool cholesky(MatrixView A) {
                         [](int, double pivot) { return pivot > 0.0 ? Pivot::kept : Pivot::refused; });
 }
 
+int pivoted_cholesky(MatrixView A, std::span<int> order, std::span<double> diagonal, double least) {
+  const int n = static_cast<int>(A.rows());
+  const std::ptrdiff_t ld = A.outerStride();
+  double* a = A.data();
+  for (int k = 0; k < n; ++k) {
+    order[k] = k;
+    diagonal[k] = a[k + k * ld];
+  }
+  for (int k = 0; k < n; ++k) {
+    int pivot = k;
+    double most = least;
+    for (int i = k; i < n; ++i) {
+      const double left = a[i + i * ld] / diagonal[i];
+      if (left > most) most = left, pivot = i;
+    }
+    if (most == least) return k;
+    if (pivot != k) {
+      for (int j = 0; j < k; ++j) std::swap(a[k + j * ld], a[pivot + j * ld]);
+      std::swap(a[k + k * ld], a[pivot + pivot * ld]);
+      for (int i = k + 1; i < pivot; ++i) std::swap(a[i + k * ld], a[pivot + i * ld]);
+      for (int i = pivot + 1; i < n; ++i) std::swap(a[i + k * ld], a[i + pivot * ld]);
+      std::swap(order[k], order[pivot]);
+      std::swap(diagonal[k], diagonal[pivot]);
+    }
+    double* column = a + k * ld;
+    const double root = std::sqrt(column[k]), inverse = 1.0 / root;
+    column[k] = root;
+    for (int r = k + 1; r < n; ++r) column[r] *= inverse;
+    for (int j = k + 1; j < n; ++j) {
+      if (column[j] != 0.0) subtract_scaled(n - j, column[j], column + j, a + j * ld + j);
+    }
+  }
+  return n;
+}
+
 void eliminate(MatrixView A, int count, std::span<const double> least) {
   cholesky_steps(A, count, [&](int k, double pivot) { return pivot > least[k] ? Pivot::kept : Pivot::dropped; });
 }

@@ -55,6 +55,7 @@ void JointForces::collect(const Scene& scene, const Servo& servo, const Dynamics
   stiffness.setZero();
   loop_servos.clear();
   pushes_loops = false;
+  control_slope.setZero(control.size());
   for (int dof = 0; dof < model.nv; ++dof) {
     const double k = scene.stiffness[dof];
     if (k > 0.0 && dof_to_q_[dof] >= 0) {
@@ -73,27 +74,32 @@ void JointForces::collect(const Scene& scene, const Servo& servo, const Dynamics
     if (a.loop >= 0) {
       drive_loop(scene, static_cast<int>(i), u, dynamics, v, instant, tau);
     } else if (a.kind == Actuator::Kind::motor) {
-      tau[a.dof] += a.gear * std::clamp(u, a.force_range.first, a.force_range.second);
+      const double force = std::clamp(u, a.force_range.first, a.force_range.second);
+      tau[a.dof] += a.gear * force;
+      if (force == control[i]) control_slope[i] = a.gear;
     } else {
       const auto [lower, upper] = std::minmax({a.gear * a.force_range.first, a.gear * a.force_range.second});
-      apply_servo(a.gear * a.gear * a.kp, a.gear * a.gear * a.kv, u / a.gear, {lower, upper}, a.dof, q, v, instant,
-                  tau);
+      const bool pulls = apply_servo(a.gear * a.gear * a.kp, a.gear * a.gear * a.kv, u / a.gear, {lower, upper}, a.dof,
+                                     q, v, instant, tau);
+      if (pulls && u == control[i]) control_slope[i] = a.gear * a.kp;
     }
   }
 }
 
-void JointForces::apply_servo(double kp, double kd, double target, Range range, int dof, const ConstVectorRef& q,
+// False where it is saturated.
+bool JointForces::apply_servo(double kp, double kd, double target, Range range, int dof, const ConstVectorRef& q,
                               const ConstVectorRef& v, const Instant& instant, VectorRef tau) {
   const auto [dt, ahead] = instant;
   const double here = dof_to_q_[dof] >= 0 ? q[dof_to_q_[dof]] : target;  // a free joint: velocity only
   const double push = kp * (target - here - ahead * v[dof]) - kd * v[dof];
   if (push < range.lower || push > range.upper) {  // saturated: a constant torque has no gains
     tau[dof] += std::clamp(push, range.lower, range.upper);
-    return;
+    return false;
   }
   torque[dof] += push;
   implicit[dof] += dt * (kd + ahead * kp);
   if (dof_to_q_[dof] >= 0) stiffness[dof] += kp;
+  return true;
 }
 
 // A motor on a loop's coordinate θ pushes its two bodies; a servo holds, λ = −dt (kp (θ + ahead c − target) + kd c).

@@ -189,9 +189,9 @@ void Simulator::forget_half_turns(VectorRef rows) const {
   }
 }
 
-// How far loops are open at the end of the step, beyond what they are left open on purpose; in `ahead_`.
-bool Simulator::loops_are_left_open() {
-  constexpr double kOpen = 1e-6;  // m or rad
+// How far loops are open at the end of the step, beyond what they are left open on purpose, in `ahead_`; and whether
+// that is more than `allowed`, m or rad.
+bool Simulator::loops_are_left_open(double allowed) {
   if (closure_rows_ == 0 || options_.soft_loops) return false;
   held_.update(scene_->model, record_.q_next);
   closure_errors(held_, record_.q_next, ahead_);
@@ -202,7 +202,7 @@ bool Simulator::loops_are_left_open() {
     if (turn.norm() > EIGEN_PI) turn.setZero();  // past half a turn a rotation vector starts anew
     row += size.size();
   }
-  return ahead_.lpNorm<Eigen::Infinity>() > kOpen && ahead_.allFinite();
+  return ahead_.lpNorm<Eigen::Infinity>() > allowed && ahead_.allFinite();
 }
 
 // After an impact the old velocity was no guide to how loops bend: what is left open is asked for once more.

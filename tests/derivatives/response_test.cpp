@@ -53,12 +53,12 @@ TEST(ImpulseResponse, IsTheDerivativeOfTheSolution) {
     const VectorXd way = VectorXd::NullaryExpr(n, [&] { return normal(rng); });
     const VectorXd difference = (solve(problem(g + h * way)).impulse - solve(problem(g - h * way)).impulse) / (2.0 * h);
     VectorXd answer = way;
-    response.apply(at.view(), answer);
+    response.apply(answer);
     EXPECT_LT((difference + answer).norm(), 1e-5 * (1.0 + difference.norm()));
     // Its transpose.
     const VectorXd bar = VectorXd::NullaryExpr(n, [&] { return normal(rng); });
     VectorXd back = bar;
-    response.apply_transpose(at.view(), back);
+    response.apply_transpose(back);
     EXPECT_NEAR(bar.dot(answer), back.dot(way), 1e-10 * (1.0 + std::abs(bar.dot(answer))));
   }
   EXPECT_GT(compared, 100);

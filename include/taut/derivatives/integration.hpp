@@ -22,6 +22,9 @@ class IntegrationDerivatives {
   /// Tangents of q (columns of `dq`) and of v⁺ (of `dv`) become those of q⁺ and of v_next, in place.
   void apply(Eigen::Ref<Eigen::MatrixXd> dq, Eigen::Ref<Eigen::MatrixXd> dv) const;
 
+  /// Derivatives with respect to (q⁺, v_next), by columns, become those with respect to (q, v⁺), in place.
+  void precede(Eigen::Ref<Eigen::MatrixXd> of_q, Eigen::Ref<Eigen::MatrixXd> of_v) const;
+
   /// Adjoints of q⁺ and v_next become those of q and v⁺, in place.
   void apply_transpose(VectorRef q_bar, VectorRef v_bar) const;
 
@@ -30,7 +33,7 @@ class IntegrationDerivatives {
   struct Turn {
     Kind kind;
     int dof, size;
-    Eigen::Matrix<double, 6, 6> A, B, C;
+    Eigen::Matrix<double, 6, 6> A, B, C;  ///< their top left corner
   };
   double ahead_ = 0.0;
   std::vector<Turn> turns_;

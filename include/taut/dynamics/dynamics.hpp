@@ -34,8 +34,11 @@ class Dynamics {
   /// x ← (M + diag)⁻¹ x.
   void solve(const pinocchio::Model& model, VectorRef x) const;
 
-  /// (M + diag)⁻¹, dense.
-  void inverse(const pinocchio::Model& model, Eigen::MatrixXd& X) const;
+  /// T with (M + diag)⁻¹ = Tᵀ T, dense: D^{-1/2} U⁻¹, upper triangular. Column j is non-zero on the chain of j.
+  void half_inverse(Eigen::MatrixXd& T) const;
+
+  /// Columns x ← T⁻¹ x = U D^{1/2} x.
+  void unhalve(Eigen::Ref<Eigen::MatrixXd> columns) const;
 
   /// torque += Σ Jᵀ f of forces given in the joints' frames (one per joint, the world first).
   void add_external_forces(std::span<const pinocchio::Force> forces, VectorRef torque) const;
@@ -79,6 +82,9 @@ class Dynamics {
     return whole_ ? whole : part.model;
   }
   void publish(const Part& part);
+  /// Calls visit(dof, its ancestors and itself root first, column of U from the tree's first dof on, that dof).
+  template <typename Visit>
+  void for_each_column(Visit&& visit) const;
   void halve(Rows& rows) const;
   void list_neighbours(const Rows& rows);
 

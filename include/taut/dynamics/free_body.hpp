@@ -48,4 +48,10 @@ class FreeBody {
 /// feed it in every step, exponentially in the end. dt = 0 gives ω.
 Eigen::Vector3d midpoint_spin(const Eigen::Matrix3d& inertia, const Eigen::Vector3d& omega, double dt);
 
+/// d(m × I m)/dm.
+Eigen::Matrix3d gyroscopic_slope(const Eigen::Matrix3d& I, const Eigen::Vector3d& m);
+
+/// Of the non-linear effects of a free body, V ×* I V with the gyroscopic torque of the middle of a step, in V.
+FreeBody::Matrix6 free_body_slope(const pinocchio::Inertia& inertia, const FreeBody::Vector6& v, double dt);
+
 }  // namespace taut

@@ -26,6 +26,11 @@ inline void multiply_add_3(int rows, const double* A, std::ptrdiff_t stride, con
 /// positive.
 bool cholesky(MatrixView A);
 
+/// The same for a semi-definite A, in the order of `order`, which begins with the row that is largest by its own
+/// diagonal after those before it. Ends where none has more than `least` of it left, and returns how many have: the
+/// others repeat them. `diagonal` receives that of A, in the new order.
+int pivoted_cholesky(MatrixView A, std::span<int> order, std::span<double> diagonal, double least);
+
 /// The first `count` steps of `cholesky`: L of the leading rows and, in place of the others, their Schur complement
 /// A₂₂ − L₂₁ L₂₁ᵀ. A pivot that is not above `least[k]` is what rounding has left of a redundant row: its column of L
 /// becomes zero and its pivot infinite, and `cholesky_solve` answers zero there.

@@ -23,6 +23,8 @@ class JointForces {
   Eigen::VectorXd torque;     ///< of the implicit terms, at the old velocity
   Eigen::VectorXd implicit;   ///< dt D + dt² K, what they add to the mass matrix
   Eigen::VectorXd stiffness;  ///< K: minus the slope of `torque` in q
+  /// Of each actuator that was given a control: torque on its degree of freedom by control, zero where one is clamped.
+  Eigen::VectorXd control_slope;
 
   /// A servo on a loop's coordinate is a spring and damper between two bodies, which no diagonal can hold: it becomes
   /// a row with compliance, λ = −gain (c + bias).
@@ -37,7 +39,7 @@ class JointForces {
   struct Range {
     double lower, upper;
   };
-  void apply_servo(double kp, double kd, double target, Range range, int dof, const ConstVectorRef& q,
+  bool apply_servo(double kp, double kd, double target, Range range, int dof, const ConstVectorRef& q,
                    const ConstVectorRef& v, const Instant& instant, VectorRef tau);
   void drive_loop(const Scene& scene, int actuator, double control, const Dynamics& dynamics, const ConstVectorRef& v,
                   const Instant& instant, VectorRef tau);

@@ -30,7 +30,8 @@ struct Record {
   std::vector<int> joint_rows;             ///< the blocks after them: indices into `Simulator::joint_rows()`
   int joint_start = 0, loop_start = 0;     ///< first rows of the joint rows and of loops, couplings and driven loops
   std::vector<int> driven;                 ///< the last blocks: actuators that hold a loop's coordinate
-  bool asked_again = false;                ///< loops were left open by the first solve and closed in further rounds
+  bool asked_again = false;                ///< loops were left open by the first solve and asked for once more
+  bool put_back = false;                   ///< what was left open then was put back, velocities left alone
   double restitution_scale = 1.0;          ///< below one where Newton's law would have added energy
   Rows rows;
   Eigen::MatrixXd G;   ///< at least rows() × rows(), unless `is_sparse`: see `problem()`

@@ -91,7 +91,8 @@ class Simulator {
   void close_loops();
   void set_springs(VectorRef bias, VectorRef bend) const;
   void reconcile_rows();
-  bool loops_are_left_open();
+  bool loops_are_left_open(double allowed);
+  void close_left_open();
   void ask_again();
   bool put_back();
   void forget_half_turns(VectorRef rows) const;
