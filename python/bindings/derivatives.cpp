@@ -1,6 +1,7 @@
 #include <pinocchio/multibody.hpp>
 // Pinocchio comes first: its headers configure Boost.
 #include <nanobind/eigen/dense.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -35,9 +36,10 @@ taut::StepDerivativeOptions options_of(const std::string& collision, std::option
 }
 
 StepJacobian jacobian(nb::handle simulator, const std::string& collision, std::optional<double> temperature,
-                      bool move_contacts, bool impulses) {
+                      bool move_contacts, bool impulses, bool forces) {
   taut::StepDerivativeOptions options = options_of(collision, temperature, move_contacts);
   options.impulses = impulses;
+  options.forces = forces;
   return workspace_of(simulator).jacobian(nb::cast<const Simulator&>(simulator), options);
 }
 
@@ -51,10 +53,29 @@ nb::tuple jvp(nb::handle simulator, const ArrayLike& dq, const ArrayLike& dv, co
   return nb::make_tuple(q, v);
 }
 
-taut::StepAdjoint vjp(nb::handle simulator, const ArrayLike& q_bar, const ArrayLike& v_bar,
-                      const std::string& collision, std::optional<double> temperature, bool move_contacts) {
-  return workspace_of(simulator).vjp(nb::cast<const Simulator&>(simulator), q_bar.vector("q_bar"),
-                                     v_bar.vector("v_bar"), options_of(collision, temperature, move_contacts));
+std::vector<taut::Parameter> parameters_of(const taut::Scene& scene, const std::vector<std::string>& names) {
+  std::vector<taut::Parameter> found;
+  for (const std::string& name : names) found.push_back(taut::find_parameter(scene, name));
+  return found;
+}
+
+// Adjoints by name.
+struct Adjoint : taut::StepAdjoint {
+  std::map<std::string, Eigen::VectorXd> theta;
+};
+
+Adjoint vjp(nb::handle simulator, const ArrayLike& q_bar, const ArrayLike& v_bar, const std::vector<std::string>& theta,
+            const std::string& collision, std::optional<double> temperature, bool move_contacts) {
+  const auto& sim = nb::cast<const Simulator&>(simulator);
+  StepDerivatives& derivatives = workspace_of(simulator);
+  const auto parameters = parameters_of(sim.scene(), theta);
+  Adjoint bars{derivatives.vjp(sim, q_bar.vector("q_bar"), v_bar.vector("v_bar"),
+                               options_of(collision, temperature, move_contacts)),
+               {}};
+  for (const taut::Parameter& parameter : parameters) {
+    bars.theta[parameter.name] = derivatives.vjp_parameter(sim, parameter);
+  }
+  return bars;
 }
 
 // Seconds of every step of a run, of its Jacobian and of one adjoint: (steps, 3). For benchmarks.
@@ -136,29 +157,39 @@ void bind_derivatives(nb::module_& m, nb::class_<taut::Simulator>& simulator) {
       .def_ro("dimpulse_dq", &StepJacobian::dimpulse_dq, "Of the impulses, if asked for; rows as those of problem().")
       .def_ro("dimpulse_dv", &StepJacobian::dimpulse_dv)
       .def_ro("dimpulse_dtau", &StepJacobian::dimpulse_dtau)
+      .def_ro("dq_dforce", &StepJacobian::dq_dforce,
+              "Of external forces, if asked for: (nv, 6 njoints), (force, moment) of each joint in its frame, the world "
+              "first.")
+      .def_ro("dv_dforce", &StepJacobian::dv_dforce)
       .def_ro("certificate", &StepJacobian::certificate);
 
-  nb::class_<taut::StepAdjoint>(m, "StepAdjoint", "Adjoints of a step, in tangents: (nv,) each.")
-      .def_ro("q", &taut::StepAdjoint::q)
-      .def_ro("v", &taut::StepAdjoint::v)
-      .def_ro("tau", &taut::StepAdjoint::tau);
+  nb::class_<Adjoint>(m, "StepAdjoint", "Adjoints of a step, in tangents: (nv,) each.")
+      .def_ro("q", &Adjoint::q)
+      .def_ro("v", &Adjoint::v)
+      .def_ro("tau", &Adjoint::tau)
+      .def_prop_ro(
+          "fext", [](const Adjoint& a) { return Eigen::MatrixXd(a.force.transpose()); },
+          "Of external forces: (njoints, 6), as `step` takes them.")
+      .def_ro("control", &Adjoint::control, "Of the actuators' controls, if the step had some.")
+      .def_ro("theta", &Adjoint::theta, "Of parameters, by the names that were asked for.");
 
   m.def("derivative_seconds", &derivative_seconds, "simulator"_a, "q"_a, "v"_a, "steps"_a);
 
   const taut::StepDerivativeOptions defaults;
   simulator.def("jacobian", &jacobian, nb::kw_only(), "collision"_a = taut::name_of(defaults.collision.method),
                 "temperature"_a = nb::none(), "move_contacts"_a = defaults.move_contacts,
-                "impulses"_a = defaults.impulses,
+                "impulses"_a = defaults.impulses, "forces"_a = defaults.forces,
                 "Exact derivatives of the last step. collision: how contact points, normals and gaps move, as "
                 "`taut.collision.derivatives` has it; move_contacts=False leaves that out, to compare; impulses=True "
-                "adds those of the impulses.");
+                "adds those of the impulses, forces=True those with respect to external forces.");
   simulator.def("jvp", &jvp, "dq"_a, "dv"_a, "dtau"_a = nb::none(), nb::kw_only(),
                 "collision"_a = taut::name_of(defaults.collision.method), "temperature"_a = nb::none(),
                 "move_contacts"_a = defaults.move_contacts,
                 "(dq⁺, dv⁺) of the last step along (dq, dv, dtau), in tangents, without forming the Jacobian.");
-  simulator.def("vjp", &vjp, "q_bar"_a, "v_bar"_a, nb::kw_only(),
+  simulator.def("vjp", &vjp, "q_bar"_a, "v_bar"_a, nb::kw_only(), "theta"_a = std::vector<std::string>(),
                 "collision"_a = taut::name_of(defaults.collision.method), "temperature"_a = nb::none(),
                 "move_contacts"_a = defaults.move_contacts,
-                "Adjoints .q, .v, .tau of the last step for those of q⁺ (in its tangent) and v⁺, without forming the "
-                "Jacobian.");
+                "Adjoints .q, .v, .tau, .fext and .control of the last step for those of q⁺ (in its tangent) and v⁺, "
+                "without forming the Jacobian; .theta[name] of the parameters that are asked for, as "
+                "`scene.parameters` lists them.");
 }

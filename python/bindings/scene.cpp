@@ -16,6 +16,7 @@
 #include "placement.hpp"
 #include "taut/collision/shape.hpp"
 #include "taut/io/load.hpp"
+#include "taut/simulation/parameters.hpp"
 #include "taut/simulation/scene.hpp"
 
 namespace {
@@ -273,6 +274,25 @@ void bind_scene(nb::module_& m) {
             if (s.geometry.existCollisionPair(pair)) s.geometry.removeCollisionPair(pair);
           },
           "shape_1"_a, "shape_2"_a, "These two shapes pass through each other.")
+      .def_prop_ro(
+          "parameters", &taut::parameter_names,
+          "Names of all that a step can be differentiated by, for `vjp(..., theta=...)`: 'friction:floor', 'mass:trunk', "
+          "'gravity', ….")
+      .def(
+          "parameter",
+          [](const Scene& s, const std::string& name) { return taut::value_of(s, taut::find_parameter(s, name)); },
+          "name"_a, "The values of a parameter; a placement is zero, a change from where the shape is.")
+      .def(
+          "set_parameter",
+          [](Scene& s, const std::string& name, const ArrayLike& value) {
+            const auto parameter = taut::find_parameter(s, name);
+            const VectorXd given = value.dimensions() == 0
+                                       ? VectorXd::Constant(1, nb::cast<double>(value.array.attr("item")()))
+                                       : value.vector(name.c_str());
+            taut::set_value(s, parameter, given);
+          },
+          "name"_a, "value"_a,
+          "Set a parameter; felt at the next step, but sizes and what belongs to a pair by simulators made afterwards.")
       .def(
           "validate", [](const Scene& s) { taut::validate(s); },
           "Raises ValueError naming the value if a mass, friction or gain makes no sense.")

@@ -15,6 +15,7 @@ CollisionDetector::CollisionDetector(const pinocchio::GeometryModel& geometry, N
   for (const auto& object : objects) {
     if (!object.geometry) throw std::invalid_argument("shape '" + object.name + "' has no geometry");
     shapes_.push_back(make_shape(*object.geometry, object.name.c_str()));
+    geometries_.push_back(object.geometry);
   }
   poses_.resize(objects.size());
   balls_.resize(objects.size());
@@ -234,21 +235,29 @@ void CollisionDetector::emit(int order, const Pair& pair, std::span<const Collis
   }
 }
 
-ContactDerivatives CollisionDetector::derivatives(const Contact& contact,
-                                                  const CollisionDerivativeOptions& options) const {
+Patch CollisionDetector::Origin::alone() const {
+  Patch patch;
+  patch.second_is_reference = second_is_reference;
+  patch.normal = point.normal;
+  patch.points[0] = point;
+  patch.count = 1;
+  return patch;
+}
+
+const CollisionDetector::Origin& CollisionDetector::origin_of(const Contact& contact) const {
   const auto found = std::find_if(origins_.begin(), origins_.end(), [&](const Origin& origin) {
     return origin.order == contact.order && origin.slot == contact.slot;
   });
   if (found == origins_.end()) throw std::invalid_argument("derivatives: this contact is not of the last step");
+  return *found;
+}
+
+ContactDerivatives CollisionDetector::derivatives(const Contact& contact,
+                                                  const CollisionDerivativeOptions& options) const {
   const Pair& pair = pairs_[static_cast<std::size_t>(contact.order)];
-  Patch patch;
-  patch.second_is_reference = found->second_is_reference;
-  patch.normal = found->point.normal;
-  patch.points[0] = found->point;
-  patch.count = 1;
   const Pose &leading = poses_[pair.leading], &other = poses_[pair.other];
-  const PatchPointDerivatives d =
-      taut::derivatives(shapes_[pair.leading], leading, shapes_[pair.other], other, patch, 0, options);
+  const PatchPointDerivatives d = taut::derivatives(shapes_[pair.leading], leading, shapes_[pair.other], other,
+                                                    origin_of(contact).alone(), 0, options);
 
   // From the shapes' own axes to the world's, and from leading and other to first and second.
   ContactDerivatives result;
@@ -266,6 +275,22 @@ ContactDerivatives CollisionDetector::derivatives(const Contact& contact,
   };
   carry(leading, 0, pair.normal_to_leading ? result.body_1 : result.body_2);
   carry(other, 6, pair.normal_to_leading ? result.body_2 : result.body_1);
+  return result;
+}
+
+ContactSizeDerivatives CollisionDetector::size_derivatives(const Contact& contact) const {
+  const Pair& pair = pairs_[static_cast<std::size_t>(contact.order)];
+  const PatchPointSizeDerivatives d =
+      taut::size_derivatives(shapes_[pair.leading], poses_[pair.leading], shapes_[pair.other], poses_[pair.other],
+                             origin_of(contact).alone(), 0);
+  ContactSizeDerivatives result{d.gap, d.point, d.frame};
+  if (pair.normal_to_leading) return result;
+  for (int c = 0; c < 6; ++c) {
+    const int from = (c + 3) % 6;
+    result.gap.col(c) = d.gap.col(from);
+    result.point.col(c) = d.point.col(from);
+    result.frame.col(c) = frame_rotation(contact.frame.col(2), -d.normal.col(from));
+  }
   return result;
 }
 

@@ -343,6 +343,7 @@ const StepAdjoint& StepDerivatives::vjp(const Simulator& simulator, const ConstV
   if (!record.is_fast) {
     adjoint_.subtract(model, dynamics, record.v_coriolis, record.v_look, acceleration_, forces_, force_, dt, out.q,
                       out.v);
+    slow_.resize(0);
   } else {
     // v* = v + dt/2 w: what the sweep finds for the Coriolis velocity of trees goes on to v and to w.
     slow_.setZero(model.nv);
@@ -377,12 +378,23 @@ const StepAdjoint& StepDerivatives::vjp(const Simulator& simulator, const ConstV
     gap_bar_.resize(n);
     conditions_.pull_gaps(y_, gap_bar_);
     virtual_ = force_ / dt;
+    lambda_bar_.resize(n);
+    dynamics.apply(record.rows, virtual_, lambda_bar_);
+    lambda_bar_ += record.rows.compliance().cwiseProduct(y_);
     motion_.pull(simulator, response_, {rate_bar_, approach_bar_, gap_bar_, virtual_}, out.q);
     if (conditions_.depends_on_v()) dynamics.apply_transpose(record.rows, approach_bar_, out.v);
     conditions_.pull_ahead(y_, out.q, out.v);
   }
   if (simulator.options().integrator == Integrator::moreau) entry_.apply_transpose(out.q, out.v);
   return out;
+}
+
+VectorXd StepDerivatives::vjp_parameter(const Simulator& simulator, const Parameter& parameter) {
+  if (simulator.record().rows.rows() == 0) gap_bar_.resize(0), approach_bar_.resize(0), lambda_bar_.resize(0);
+  return pull_parameter(simulator,
+                        {response_, motion_, conditions_, adjoint_, adjoint_slow_, force_, slow_, acceleration_,
+                         slow_acceleration_, y_, approach_bar_, gap_bar_, lambda_bar_},
+                        parameter);
 }
 
 }  // namespace taut

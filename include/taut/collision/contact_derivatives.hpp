@@ -17,4 +17,11 @@ struct ContactDerivatives {
   CollisionMethod method = CollisionMethod::exact;
 };
 
+/// How it moves with the sizes of the two shapes, those of `size_names`: columns 0 … 2 of the one on body 1, 3 … 5 of
+/// the one on body 2.
+struct ContactSizeDerivatives {
+  Eigen::Matrix<double, 1, 6> gap;
+  Eigen::Matrix<double, 3, 6> point, frame;
+};
+
 }  // namespace taut

@@ -6,6 +6,7 @@
 #include <coal/collision_data.h>
 #include <coal/narrowphase/narrowphase.h>
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -52,6 +53,8 @@ class CollisionDetector {
 
   /// How a contact of the last `detect` moves with its bodies.
   ContactDerivatives derivatives(const Contact& contact, const CollisionDerivativeOptions& options) const;
+  /// The same with the sizes of its shapes.
+  ContactSizeDerivatives size_derivatives(const Contact& contact) const;
 
   /// A fresh memory: nothing touched before.
   CollisionMemory memory() const;
@@ -111,6 +114,10 @@ class CollisionDetector {
   void emit(int order, const Pair& pair, std::span<const CollisionMemory::Touch> before,
             std::vector<CollisionMemory::Touch>& now, std::vector<Contact>& contacts);
 
+  struct Origin;
+  const Origin& origin_of(const Contact& contact) const;
+
+  std::vector<std::shared_ptr<const coal::CollisionGeometry>> geometries_;  ///< what `shapes_` point to
   std::vector<Shape> shapes_;
   std::vector<Pose> poses_;
   std::vector<Ball> balls_;
@@ -134,6 +141,7 @@ class CollisionDetector {
     int order, slot;
     bool second_is_reference;
     Patch::Point point;
+    Patch alone() const;  ///< a patch of this point
   };
   std::vector<Origin> origins_;
   NarrowPhase narrow_phase_;

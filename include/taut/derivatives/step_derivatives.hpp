@@ -7,6 +7,7 @@
 #include "taut/derivatives/certificate.hpp"
 #include "taut/derivatives/constrained_mobility.hpp"
 #include "taut/derivatives/integration.hpp"
+#include "taut/derivatives/parameter_adjoint.hpp"
 #include "taut/derivatives/row_conditions.hpp"
 #include "taut/dynamics/inverse_dynamics_adjoint.hpp"
 #include "taut/dynamics/inverse_dynamics_derivatives.hpp"
@@ -64,6 +65,9 @@ class StepDerivatives {
   const StepAdjoint& vjp(const Simulator& simulator, const ConstVectorRef& q_bar, const ConstVectorRef& v_bar,
                          const StepDerivativeOptions& options = {});
 
+  /// The adjoints of parameters, after `vjp` of the same step.
+  Eigen::VectorXd vjp_parameter(const Simulator& simulator, const Parameter& parameter);
+
   /// Of the last `jacobian` or `jvp`.
   const Certificate& certificate() const { return jacobian_.certificate; }
 
@@ -96,7 +100,7 @@ class StepDerivatives {
   // M̃ da = A_q dq + A_v dv + dτ − dt/2 C w, and M̃ w = S_q dq + S_v dv + dτ for steps that are fast; at fixed λ.
   Eigen::MatrixXd A_q_, A_v_, S_q_, S_v_, axes_, work_;
   Eigen::VectorXd acceleration_, slow_acceleration_;
-  Eigen::VectorXd plus_, force_, slow_, y_, seen_, gap_bar_, rate_bar_, approach_bar_, virtual_;
+  Eigen::VectorXd plus_, force_, slow_, y_, seen_, gap_bar_, rate_bar_, approach_bar_, virtual_, lambda_bar_;
 };
 
 }  // namespace taut
