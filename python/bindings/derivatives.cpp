@@ -10,6 +10,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "derivative_options.hpp"
 #include "taut/derivatives/step_derivatives.hpp"
 
 namespace {
@@ -19,6 +20,8 @@ using taut::Simulator;
 using taut::StepDerivatives;
 using taut::StepJacobian;
 using taut::python::ArrayLike;
+using taut::python::options_of;
+using taut::python::parameters_of;
 
 // The workspace of a simulator's derivatives lives beside it, made when it is first asked for.
 StepDerivatives& workspace_of(nb::handle simulator) {
@@ -27,12 +30,6 @@ StepDerivatives& workspace_of(nb::handle simulator) {
                 nb::cast(new StepDerivatives(nb::cast<const Simulator&>(simulator)), nb::rv_policy::take_ownership));
   }
   return nb::cast<StepDerivatives&>(simulator.attr("_derivatives"));
-}
-
-taut::StepDerivativeOptions options_of(const std::string& collision, std::optional<double> temperature,
-                                       bool move_contacts) {
-  return {.collision = {.method = taut::collision_method(collision), .temperature = temperature},
-          .move_contacts = move_contacts};
 }
 
 StepJacobian jacobian(nb::handle simulator, const std::string& collision, std::optional<double> temperature,
@@ -51,12 +48,6 @@ nb::tuple jvp(nb::handle simulator, const ArrayLike& dq, const ArrayLike& dv, co
   auto [q, v] = workspace_of(simulator).jvp(sim, dq.vector("dq"), dv.vector("dv"), torque,
                                             options_of(collision, temperature, move_contacts));
   return nb::make_tuple(q, v);
-}
-
-std::vector<taut::Parameter> parameters_of(const taut::Scene& scene, const std::vector<std::string>& names) {
-  std::vector<taut::Parameter> found;
-  for (const std::string& name : names) found.push_back(taut::find_parameter(scene, name));
-  return found;
 }
 
 // Adjoints by name.

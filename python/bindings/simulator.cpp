@@ -14,6 +14,7 @@
 #include "taut/problem/owned_problem.hpp"
 #include "taut/simulation/energy.hpp"
 #include "taut/simulation/simulator.hpp"
+#include "trajectory.hpp"
 
 namespace {
 
@@ -21,6 +22,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using taut::Simulator;
 using taut::python::ArrayLike;
+using taut::python::Trajectory;
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using OptionalArray = std::optional<ArrayLike>;
 
@@ -37,12 +39,6 @@ struct StepResult {
         contacts(record.contacts),
         impulses(record.contact_impulses().transpose()),
         report(record.report) {}
-};
-
-struct Trajectory {
-  RowMatrix q, v;
-  std::vector<taut::SolveReport> reports;
-  std::vector<int> contacts;
 };
 
 VectorXd vector_or_empty(const OptionalArray& value, const char* what) {
@@ -71,7 +67,8 @@ StepResult step(Simulator& simulator, const ArrayLike& q_like, const ArrayLike& 
 }
 
 Trajectory rollout(Simulator& simulator, const ArrayLike& q_like, const ArrayLike& v_like,
-                   const OptionalArray& taus_like, std::optional<int> steps, const OptionalArray& control_like) {
+                   const OptionalArray& taus_like, std::optional<int> steps, const OptionalArray& control_like,
+                   std::optional<int> every) {
   const auto& model = simulator.scene().model;
   const VectorXd q = q_like.vector("q", model.nq), v = v_like.vector("v", model.nv);
   std::optional<MatrixXd> taus;
@@ -102,22 +99,28 @@ Trajectory rollout(Simulator& simulator, const ArrayLike& q_like, const ArrayLik
   }
   if (!controls.allFinite()) throw std::invalid_argument("rollout: control is not finite");
   const int count = taus ? static_cast<int>(taus->rows()) : *steps;
+  if (every && *every < 1) throw std::invalid_argument("rollout: checkpoints is " + std::to_string(*every));
   nb::gil_scoped_release release;
   Trajectory path;
-  path.q.setConstant(count + 1, model.nq, std::nan(""));
-  path.v.setConstant(count + 1, model.nv, std::nan(""));
-  path.q.row(0) = q;
-  path.v.row(0) = v;
+  taut::Rollout& run = path.run;
+  run.q.setConstant(model.nq, count + 1, std::nan(""));
+  run.v.setConstant(model.nv, count + 1, std::nan(""));
+  run.q.col(0) = q;
+  run.v.col(0) = v;
+  run.taus = taus ? MatrixXd(taus->transpose()) : MatrixXd(model.nv, 0);
+  run.controls = controls;
+  run.every = every.value_or(std::max(1, static_cast<int>(std::ceil(std::sqrt(count)))));
   path.reports.reserve(static_cast<std::size_t>(count));
   path.contacts.reserve(static_cast<std::size_t>(count));
-  const MatrixXd torques = taus ? MatrixXd(taus->transpose()) : MatrixXd(model.nv, 0);
+  if (count > 0) run.checkpoints.push_back(simulator.state());
   const auto note = [&](int k, const taut::Record& record) {
-    path.q.row(k + 1) = record.q_next;
-    path.v.row(k + 1) = record.v_next;
+    run.q.col(k + 1) = record.q_next;
+    run.v.col(k + 1) = record.v_next;
     path.reports.push_back(record.report);
     path.contacts.push_back(static_cast<int>(record.contacts.size()));
+    if ((k + 1) % run.every == 0 && k + 1 < count) run.checkpoints.push_back(simulator.state());
   };
-  simulator.rollout(q, v, torques, count, note, controls);
+  simulator.rollout(q, v, run.taus, count, note, controls);
   return path;
 }
 
@@ -199,8 +202,14 @@ void bind_simulator(nb::module_& m) {
       .def_ro("report", &StepResult::report);
 
   nb::class_<Trajectory>(m, "Trajectory", "The result of a rollout; row 0 is the start.")
-      .def_ro("q", &Trajectory::q, "(steps + 1, nq)")
-      .def_ro("v", &Trajectory::v, "(steps + 1, nv)")
+      .def_prop_ro(
+          "q",
+          [](const Trajectory& t) { return Eigen::Map<const RowMatrix>(t.run.q.data(), t.run.q.cols(), t.run.q.rows()); },
+          nb::rv_policy::reference_internal, "(steps + 1, nq)")
+      .def_prop_ro(
+          "v",
+          [](const Trajectory& t) { return Eigen::Map<const RowMatrix>(t.run.v.data(), t.run.v.cols(), t.run.v.rows()); },
+          nb::rv_policy::reference_internal, "(steps + 1, nv)")
       .def_ro("reports", &Trajectory::reports)
       .def_ro("contacts", &Trajectory::contacts, "Number of contacts of each step.")
       .def("__len__", [](const Trajectory& t) { return t.reports.size(); });
@@ -306,9 +315,11 @@ void bind_simulator(nb::module_& m) {
            "actuator of the scene.")
       .def(
           "rollout", &rollout, "q"_a, "v"_a, "taus"_a = nb::none(), "steps"_a = nb::none(), "control"_a = nb::none(),
+          "checkpoints"_a = nb::none(),
           "Many steps in one call, without the GIL. taus (steps, nv), or the number of steps for zero torque; control: "
           "one value per actuator, in all steps, or a row of them for each. If a step is not finite the rest of the "
-          "arrays is NaN.")
+          "arrays is NaN. checkpoints: steps between those that `adjoint` goes back to, the root of the number of "
+          "steps if not given; 1 is fastest and takes most memory.")
       .def("hold", &hold, "q"_a, "kp"_a, "kd"_a, "torque_limit"_a = nb::none(),
            "Hold revolute and prismatic joints at q by implicit PD: stable for any gains. Gains are numbers or (nv,).")
       .def(
@@ -357,6 +368,7 @@ void bind_simulator(nb::module_& m) {
       .def_prop_ro("gjk", [](const Simulator& s) { return taut::name_of(s.options().narrow_phase.variant); })
       .def_prop_ro("gjk_start", [](const Simulator& s) { return taut::name_of(s.options().narrow_phase.start); });
   bind_derivatives(m, simulator);
+  bind_adjoints(m, simulator);
 
   m.def(
       "mechanical_energies",

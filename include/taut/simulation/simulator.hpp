@@ -59,6 +59,7 @@ class Simulator {
   }
 
   Servo& servo() { return servo_; }
+  const Servo& servo() const { return servo_; }
 
   /// The state after the last step (before any: the scene's q0 at rest).
   State state() const;
