@@ -28,7 +28,7 @@ using OptionalArray = std::optional<ArrayLike>;
 using Theta = std::map<std::string, RowMatrix>;
 
 // The adjoint of a rollout, by rows.
-struct Adjoint {
+struct RunAdjoint {
   VectorXd q, v;
   RowMatrix taus, control;
   std::map<std::string, VectorXd> theta;
@@ -42,7 +42,7 @@ MatrixXd bars_of(const ArrayLike& like, const char* name, int nv, int steps) {
   return bars;
 }
 
-Adjoint adjoint(const Simulator& simulator, const Trajectory& trajectory, const ArrayLike& q_bar,
+RunAdjoint adjoint(const Simulator& simulator, const Trajectory& trajectory, const ArrayLike& q_bar,
                 const ArrayLike& v_bar, const std::vector<std::string>& theta, const std::string& collision,
                 std::optional<double> temperature, bool move_contacts) {
   const int nv = simulator.scene().model.nv, steps = trajectory.run.steps();
@@ -53,7 +53,7 @@ Adjoint adjoint(const Simulator& simulator, const Trajectory& trajectory, const 
   nb::gil_scoped_release release;
   Simulator twin = twin_of(simulator);
   const taut::RolloutAdjoint found = pull_back(twin, trajectory.run, q_bars, v_bars, parameters, options);
-  Adjoint out{found.q, found.v, found.taus.transpose(), found.controls.transpose(), {}};
+  RunAdjoint out{found.q, found.v, found.taus.transpose(), found.controls.transpose(), {}};
   for (std::size_t i = 0; i < parameters.size(); ++i) out.theta[parameters[i].name] = found.theta[i];
   return out;
 }
@@ -160,12 +160,12 @@ BatchAdjoint vjps(const Simulator& simulator, const ArrayLike& q, const ArrayLik
 }  // namespace
 
 void bind_adjoints(nb::module_& m, nb::class_<taut::Simulator>& simulator) {
-  nb::class_<Adjoint>(m, "RolloutAdjoint", "The gradient of a cost of a rollout.")
-      .def_ro("q", &Adjoint::q, "(nv,): by the first configuration, in its tangent.")
-      .def_ro("v", &Adjoint::v, "(nv,): by the first velocity.")
-      .def_ro("taus", &Adjoint::taus, "(steps, nv)")
-      .def_ro("control", &Adjoint::control, "(steps, actuators); no rows without control.")
-      .def_ro("theta", &Adjoint::theta, "By parameter, summed over the steps.");
+  nb::class_<RunAdjoint>(m, "RolloutAdjoint", "The gradient of a cost of a rollout.")
+      .def_ro("q", &RunAdjoint::q, "(nv,): by the first configuration, in its tangent.")
+      .def_ro("v", &RunAdjoint::v, "(nv,): by the first velocity.")
+      .def_ro("taus", &RunAdjoint::taus, "(steps, nv)")
+      .def_ro("control", &RunAdjoint::control, "(steps, actuators); no rows without control.")
+      .def_ro("theta", &RunAdjoint::theta, "By parameter, summed over the steps.");
 
   nb::class_<BatchJacobian> batch(m, "BatchJacobian", "Steps and Jacobians of many states, the first axis.");
   batch.def_ro("q", &BatchJacobian::q, "(n, nq): where the steps ended.").def_ro("v", &BatchJacobian::v, "(n, nv)");

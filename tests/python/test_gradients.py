@@ -40,6 +40,12 @@ def test_agrees_with_differences(name, must_have):
     assert must_have <= set(counted), counted
 
 
+@pytest.mark.parametrize("name", ["cube_on_plane", "go1", "humanoid", "fourbar_fixed"])
+def test_moreau_agrees_with_differences(name):
+    counted = checked(taut.scenes.make(name), 15, integrator="moreau", sampling={"push": 1e-4})
+    assert counted
+
+
 @pytest.mark.parametrize("name", ["solo12", "ur5"])
 def test_agrees_with_differences_on_robots(name):
     try:
