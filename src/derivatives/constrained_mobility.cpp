@@ -24,7 +24,9 @@ void ConstrainedMobility::update(const Dynamics& dynamics, const Rows& rows, con
                                  const MatrixXd& conditions) {
   dynamics.half_inverse(T_);
   const Eigen::Index nv = T_.rows();
-  F_.noalias() = T_.transpose().triangularView<Eigen::Lower>() * T_;
+  T_transposed_ = T_.transpose();
+  F_.setZero(nv, nv);
+  add_product(view(T_transposed_), view(T_), view(F_));
   const int c = response.first(), s = response.second(), slides = static_cast<int>(response.slides().size());
   push_.resize(nv, c + s);
   see_.resize(nv, c + s);
@@ -82,17 +84,17 @@ void ConstrainedMobility::update(const Dynamics& dynamics, const Rows& rows, con
     see_.rightCols(s) = work_.transpose();
     Y_.noalias() = Q.transpose() * W_;  // what the second group sees of the first's answer
   }
-  work_.noalias() = T_.transpose().triangularView<Eigen::Lower>() * push_;
+  work_.setZero(nv, c + s);
+  add_product(view(T_transposed_), view(push_), view(work_));
   push_.swap(work_);
-  work_.noalias() = T_.transpose().triangularView<Eigen::Lower>() * see_;
-  F_.noalias() -= push_ * work_.transpose();
-  dynamics.unhalve(see_);
-}
-
-void ConstrainedMobility::project(MatrixXd& columns) {
-  if (push_.cols() == 0) return;
-  work_.noalias() = see_.transpose() * columns;
-  columns.noalias() -= push_ * work_;
+  work_.setZero();
+  see_ = -see_;
+  add_product(view(T_transposed_), view(see_), view(work_));
+  add_product_transposed(view(push_), view(work_), view(F_));
+  dynamics.half(T_inverse_);
+  work_.setZero();
+  add_product(view(T_inverse_), view(see_), view(work_));
+  see_ = -work_;
 }
 
 void ConstrainedMobility::subtract_rows(const ImpulseResponse& response, const MatrixXd& drows_transposed,
@@ -116,7 +118,8 @@ void ConstrainedMobility::subtract_rows(const ImpulseResponse& response, const M
     for (Eigen::Index k = 0; k < nv; ++k) response.solve_second(work_.col(k));
     W_.rightCols(s) = work_.transpose();
   }
-  dv.noalias() -= push_ * W_.transpose();
+  W_ = -W_;
+  add_product_transposed(view(push_), view(W_), view(dv));
 }
 
 }  // namespace taut

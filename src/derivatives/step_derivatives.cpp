@@ -51,6 +51,27 @@ StepDerivatives::StepDerivatives(const Simulator& simulator)
   }
 }
 
+// out += sign dt axesᵀ x, by columns; `axes_` is that matrix.
+template <typename X, typename Out>
+void StepDerivatives::add_axes_transposed(const Record& record, double dt, const X& x, Out& out, double sign) const {
+  const double h = sign * dt;
+  for (const auto& [at, planar] : bases_) {
+    for (Eigen::Index c = 0; c < x.cols(); ++c) {
+      if (planar) {
+        const double vx = record.v_look[at], vy = record.v_look[at + 1], w = record.v_look[at + 2];
+        out(at, c) += h * w * x(at + 1, c);
+        out(at + 1, c) -= h * w * x(at, c);
+        out(at + 2, c) += h * (vx * x(at + 1, c) - vy * x(at, c));
+      } else {
+        const Vector3d linear = record.v_look.segment<3>(at), angular = record.v_look.segment<3>(at + 3);
+        const Vector3d bar = h * x.col(c).template segment<3>(at);
+        out.col(c).template segment<3>(at) -= angular.cross(bar);
+        out.col(c).template segment<3>(at + 3) += linear.cross(bar);
+      }
+    }
+  }
+}
+
 // What every derivative begins with: modes, factors, and how rows move.
 void StepDerivatives::prepare(const Simulator& simulator, const StepDerivativeOptions& options) {
   const Record& record = simulator.record();
@@ -218,14 +239,21 @@ const StepJacobian& StepDerivatives::jacobian(const Simulator& simulator, const 
   }
 
   mobility_.update(simulator.dynamics(), record.rows, response_, conditions_.conditions());
-  const MatrixXd& F = mobility_.F();
+  MatrixXd& F = mobility_.F();
   out.dv_dtau = dt * F;
   if (record.is_fast) out.dv_dtau.noalias() += dt * F * S_q_;
   out.dv_dv = dt * axes_;
   out.dv_dv.diagonal().array() += 1.0;
-  mobility_.project(out.dv_dv);
-  out.dv_dv.noalias() += F * (dt * A_v_);
-  out.dv_dq.noalias() = F * (dt * A_q_);
+  if (mobility_.push().cols() > 0) {  // Π⊥ (1 + dt axes)
+    see_ = -mobility_.see();
+    add_axes_transposed(record, dt, mobility_.see(), see_, -1.0);
+    add_product_transposed(view(mobility_.push()), view(see_), view(out.dv_dv));
+  }
+  work_ = dt * A_v_;
+  add_product(view(F), view(work_), view(out.dv_dv));
+  work_ = dt * A_q_;
+  out.dv_dq.setZero(nv, nv);
+  add_product(view(F), view(work_), view(out.dv_dq));
   if (n > 0) {
     mobility_.subtract_rows(response_, conditions_.dq(), out.dv_dq);
     if (conditions_.depends_on_v()) mobility_.subtract_rows(response_, conditions_.dv(), out.dv_dv);
@@ -318,19 +346,7 @@ const StepAdjoint& StepDerivatives::vjp(const Simulator& simulator, const ConstV
   dynamics.solve(model, force_);
   out.tau = force_;
   out.v = plus_;
-  for (const auto& [at, planar] : bases_) {  // the transpose of `axes_`
-    if (planar) {
-      const double x = record.v_look[at], y = record.v_look[at + 1], w = record.v_look[at + 2];
-      out.v[at] += dt * w * plus_[at + 1];
-      out.v[at + 1] -= dt * w * plus_[at];
-      out.v[at + 2] += dt * (x * plus_[at + 1] - y * plus_[at]);
-    } else {
-      const Vector3d linear = record.v_look.segment<3>(at), angular = record.v_look.segment<3>(at + 3);
-      const Vector3d bar = dt * plus_.segment<3>(at);
-      out.v.segment<3>(at) -= angular.cross(bar);
-      out.v.segment<3>(at + 3) += linear.cross(bar);
-    }
-  }
+  add_axes_transposed(record, dt, plus_, out.v, 1.0);
   const auto& stiffness = simulator.joint_forces().stiffness;
   const auto& implicit = simulator.joint_forces().implicit;
   const auto spring = [&](const VectorXd& w) {

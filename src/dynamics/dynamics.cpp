@@ -132,13 +132,13 @@ void Dynamics::half_inverse(Eigen::MatrixXd& T) const {
   T.array().colwise() *= inverse_sqrt_D_.array();
 }
 
-void Dynamics::unhalve(Eigen::Ref<Eigen::MatrixXd> columns) const {
-  columns.array().colwise() /= inverse_sqrt_D_.array();
+void Dynamics::half(Eigen::MatrixXd& T_inverse) const {
+  const auto nv = inverse_sqrt_D_.size();
+  T_inverse.setZero(nv, nv);
   for_each_column([&](int dof, std::span<const int> dofs, const double* U, int first) {
-    for (Eigen::Index c = 0; c < columns.cols(); ++c) {
-      double* x = columns.col(c).data();
-      for (std::size_t k = 0; k + 1 < dofs.size(); ++k) x[dofs[k]] += U[dofs[k] - first] * x[dof];
-    }
+    const double scale = 1.0 / inverse_sqrt_D_[dof];
+    for (std::size_t k = 0; k + 1 < dofs.size(); ++k) T_inverse(dofs[k], dof) = scale * U[dofs[k] - first];
+    T_inverse(dof, dof) = scale;
   });
 }
 

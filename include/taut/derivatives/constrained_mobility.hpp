@@ -17,16 +17,17 @@ class ConstrainedMobility {
   void update(const Dynamics& dynamics, const Rows& rows, const ImpulseResponse& response,
               const Eigen::MatrixXd& conditions);
 
-  const Eigen::MatrixXd& F() const { return F_; }
+  Eigen::MatrixXd& F() { return F_; }
 
-  /// columns ← Π⊥ columns.
-  void project(Eigen::MatrixXd& columns);
+  /// What Π sees, nv × unknowns: Π⊥ C = C − `push()` (Cᵀ `see()`)ᵀ.
+  Eigen::MatrixXd& push() { return push_; }
+  const Eigen::MatrixXd& see() const { return see_; }
 
   /// dv −= K W drows; `drows_transposed` is nv × rows, of all rows of the step.
   void subtract_rows(const ImpulseResponse& response, const Eigen::MatrixXd& drows_transposed, Eigen::MatrixXd& dv);
 
  private:
-  Eigen::MatrixXd T_, F_;
+  Eigen::MatrixXd T_, T_transposed_, T_inverse_, F_;
   Eigen::MatrixXd push_;  ///< nv × unknowns: Tᵀ [Q, E_z]ᵀ, what impulses do
   Eigen::MatrixXd see_;   ///< nv × unknowns: T⁻¹ [Q, S⁻¹ E_w]ᵀ, what they look at
   Eigen::MatrixXd W_, Y_, work_;

@@ -77,6 +77,8 @@ class StepDerivatives {
   void gather_forces(const Simulator& simulator, bool with_impulses);
   void set_acceleration(const Simulator& simulator);
   void smooth(const Simulator& simulator);
+  template <typename X, typename Out>
+  void add_axes_transposed(const Record& record, double dt, const X& x, Out& out, double sign) const;
   void set_impulse_derivatives(const Simulator& simulator);
   void set_force_derivatives(const Simulator& simulator);
 
@@ -98,7 +100,7 @@ class StepDerivatives {
   StepAdjoint bars_;
   std::vector<pinocchio::Force> forces_;
   // M̃ da = A_q dq + A_v dv + dτ − dt/2 C w, and M̃ w = S_q dq + S_v dv + dτ for steps that are fast; at fixed λ.
-  Eigen::MatrixXd A_q_, A_v_, S_q_, S_v_, axes_, work_;
+  Eigen::MatrixXd A_q_, A_v_, S_q_, S_v_, axes_, see_, work_;
   Eigen::VectorXd acceleration_, slow_acceleration_;
   Eigen::VectorXd plus_, force_, slow_, y_, seen_, gap_bar_, rate_bar_, approach_bar_, virtual_, lambda_bar_;
 };

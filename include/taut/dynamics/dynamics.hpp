@@ -37,8 +37,8 @@ class Dynamics {
   /// T with (M + diag)⁻¹ = Tᵀ T, dense: D^{-1/2} U⁻¹, upper triangular. Column j is non-zero on the chain of j.
   void half_inverse(Eigen::MatrixXd& T) const;
 
-  /// Columns x ← T⁻¹ x = U D^{1/2} x.
-  void unhalve(Eigen::Ref<Eigen::MatrixXd> columns) const;
+  /// T⁻¹ = U D^{1/2}.
+  void half(Eigen::MatrixXd& T_inverse) const;
 
   /// torque += Σ Jᵀ f of forces given in the joints' frames (one per joint, the world first).
   void add_external_forces(std::span<const pinocchio::Force> forces, VectorRef torque) const;

@@ -22,6 +22,13 @@ inline void multiply_add_3(int rows, const double* A, std::ptrdiff_t stride, con
   for (int r = 0; r < rows; ++r) out[r] += a0[r] * x0 + a1[r] * x1 + a2[r] * x2;
 }
 
+/// C += A B, and C += A Bᵀ; C is neither of them. With the vector units of newer machines where there are some: the
+/// sizes of a robot are those where Eigen's own products spend much on their preparation.
+void add_product(const MatrixView& A, const MatrixView& B, MatrixView C);
+void add_product_transposed(const MatrixView& A, const MatrixView& B, MatrixView C);
+
+inline MatrixView view(Eigen::MatrixXd& A) { return {A.data(), A.rows(), A.cols(), Eigen::OuterStride<>(A.rows())}; }
+
 /// A = L Lᵀ in place of the lower triangle; the upper one is not read. False, with A half done, if a pivot is not
 /// positive.
 bool cholesky(MatrixView A);
