@@ -236,6 +236,7 @@ def reachable_states(
 REASONS = {
     "unsolved": "not solved to 1e-12",
     "ambiguous": "several velocities solve the step",
+    "other": "another start of the solver finds another velocity, though the certificate has it unique",
     "again": "loops closed in rounds, not differentiated",
     "scaled": "bounces lowered to keep energy, by a factor that is not differentiated",
     "near": "near a switch of modes",
@@ -344,6 +345,13 @@ def _what_changes(sim: Simulator, q, v, tau, state: State, way: np.ndarray) -> s
     return None
 
 
+def _another_velocity(sim: Simulator, q, v, tau, found: np.ndarray) -> bool:
+    """Whether a cold start, solved as well, ends elsewhere by more than rounding of the solver."""
+    sim.reset()
+    done = sim.step(q, v, tau)
+    return done.report.residuals.natural <= SOLVED and bool(np.abs(done.v - found).max() > 1e-8)
+
+
 def compare(
     sim: Simulator,
     states: int,
@@ -404,6 +412,8 @@ def _add(found: Comparison, sim: Simulator, q, v, tau, state, distance, toleranc
             if reason is not None:
                 return reason
         return "kinks" if kink > 3 * unsure else "rough"
+    if certificate.rank < certificate.unknowns and _another_velocity(sim, q, v, tau, done.v):
+        return "other"
     along = {"q": ways, "v": ways, "tau": np.eye(len(tau))}
     errors = {}
     for name in BLOCKS:
