@@ -74,7 +74,8 @@ SOLVED = 1e-12  # m/s, the judge's residual of each step
 RATIO, RUNGS = 4.0, 7  # steps of a ladder: each four times the last
 # The shortest ones. q: 5 nm, for a gap turns into a velocity by 1/dt; torques: what changes the velocity by that much.
 SHORTEST = {"q": 5e-9, "v": 1e-6, "tau": 1e-6}
-LOOPS = 16.0  # times that with loops, and two rungs more: their gaps are rounded to 1e-16 m, which a step makes 1e-13 m/s and more
+# Times that with loops, and two rungs more: their gaps are rounded to 1e-16 m, which a step makes 1e-13 m/s and more.
+LOOPS = 16.0
 
 
 @dataclass
@@ -82,8 +83,8 @@ class Ladder:
     """Derivatives of a step by differences over steps h, 4 h, 16 h …, and what they themselves say of their quality.
 
     Of each pair of neighbours the error in h² is taken out (Richardson); of neighbouring results those count that agree
-    best and bend least, column by column: short steps suffer from rounding, long ones from curvature. Nothing here knows of analytic
-    gradients.
+    best and bend least, column by column: short steps suffer from rounding, long ones from curvature. Nothing here
+    knows of analytic gradients.
     """
 
     slopes: dict[str, np.ndarray]  # by block
