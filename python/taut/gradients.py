@@ -95,16 +95,17 @@ class Ladder:
 
 
 def _refined(
-    ahead: np.ndarray, behind: np.ndarray, h: np.ndarray, residual: np.ndarray
+    ahead: np.ndarray, behind: np.ndarray, h: np.ndarray, residual: np.ndarray, size: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of results (rungs, nv, columns) on both sides, relative to the middle: slopes, and by column unsure and kink.
 
-    Rungs with a step that was not solved do not count.
+    Rungs with a step that was not solved do not count. `size` of the results gives their rounding: short steps can
+    agree to the last digit, and be wrong by that.
     """
     h = h[:, None, :]
     central, bend = (ahead - behind) / (2 * h), (ahead + behind) / (2 * h)
     better = central[:-1] + (central[:-1] - central[1:]) / (RATIO**2 - 1)
-    apart = np.abs(better[1:] - better[:-1]).max(axis=1, initial=0.0)
+    apart = np.abs(better[1:] - better[:-1]).max(axis=1, initial=0.0) + np.finfo(float).eps * size / h[:-2, 0, :]
     worst = np.maximum(np.maximum(residual[:-2], residual[1:-1]), residual[2:])
     apart[worst > SOLVED] = np.inf
     # Curvature makes the two sides differ by odd powers of h; what is left at h = 0 is a kink.
@@ -176,8 +177,8 @@ def ladder(sim: Simulator, q: np.ndarray, v: np.ndarray, tau: np.ndarray, state:
                     ends[0, side, rung, :, k] = pinocchio.difference(model, q_0, q_1)
                     ends[1, side, rung, :, k] = v_1 - v_0
                     residual[rung, k] = max(residual[rung, k], left)
-        for name, (ahead, behind) in ((f"dq_d{what}", ends[0]), (f"dv_d{what}", ends[1])):
-            slopes, unsure, kink = _refined(ahead, behind, h, residual)
+        for name, (ahead, behind), result in ((f"dq_d{what}", ends[0], q_0), (f"dv_d{what}", ends[1], v_0)):
+            slopes, unsure, kink = _refined(ahead, behind, h, residual, np.abs(result).max(initial=1.0))
             scale = max(float(np.abs(slopes).max(initial=0.0)), floors[name])
             made.slopes[name], made.scale[name] = slopes, scale
             made.unsure[name] = float(unsure.max(initial=0.0)) / scale
