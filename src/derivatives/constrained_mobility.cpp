@@ -1,6 +1,6 @@
 #include "taut/derivatives/constrained_mobility.hpp"
 
-#include <algorithm>
+#include "taut/problem/block_at.hpp"
 
 namespace taut {
 
@@ -37,11 +37,6 @@ void ConstrainedMobility::update(const Dynamics& dynamics, const Rows& rows, con
   see_.rightCols(s).setZero();
   const auto blocks = rows.blocks();
   const auto arms = rows.arms();
-  const auto block_of = [&](int row) {
-    const auto after =
-        std::upper_bound(blocks.begin(), blocks.end(), row, [](int r, const Block& block) { return r < block.start; });
-    return static_cast<int>(after - blocks.begin()) - 1;
-  };
   const auto scatter = [&](int block, auto&& put) {
     for (int a = rows.first_arm(block); a < rows.first_arm(block + 1); ++a) {
       const auto dofs = dynamics.chain(arms[a].joint);
@@ -50,7 +45,7 @@ void ConstrainedMobility::update(const Dynamics& dynamics, const Rows& rows, con
     }
   };
   for (int k = 0; k < c; ++k) {
-    const int row = response.closed()[k], block = block_of(row);
+    const int row = response.closed()[k], block = block_at(blocks, row);
     scatter(block, [&](int dof, const double* half) { push_(dof, k) += half[row - blocks[block].start]; });
   }
   for (int i = 0; i < slides; ++i) {
@@ -64,7 +59,7 @@ void ConstrainedMobility::update(const Dynamics& dynamics, const Rows& rows, con
     });
   }
   for (int k = 2 * slides; k < s; ++k) {
-    const int row = response.turned()[k - 2 * slides], block = block_of(row);
+    const int row = response.turned()[k - 2 * slides], block = block_at(blocks, row);
     scatter(block, [&](int dof, const double* half) { push_(dof, c + k) += half[row - blocks[block].start]; });
     see_.col(c + k).noalias() = T_.triangularView<Eigen::Upper>() * conditions.col(row);
   }
@@ -87,9 +82,10 @@ void ConstrainedMobility::update(const Dynamics& dynamics, const Rows& rows, con
   work_.setZero(nv, c + s);
   add_product(view(T_transposed_), view(push_), view(work_));
   push_.swap(work_);
-  work_.setZero();
+  // Closed rows look at what they push.
+  work_.leftCols(c) = -push_.leftCols(c);
   see_ = -see_;
-  add_product(view(T_transposed_), view(see_), view(work_));
+  work_.rightCols(s).noalias() = T_transposed_ * see_.rightCols(s);
   add_product_transposed(view(push_), view(work_), view(F_));
   dynamics.half(T_inverse_);
   work_.setZero();

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "taut/problem/block_at.hpp"
+
 namespace taut {
 
 namespace {
@@ -133,6 +135,7 @@ void ImpulseResponse::sort_unknowns(const Problem& problem, const ConstVectorRef
   switching_.resize(problem.blocks.size());
   closed_.clear();
   slides_.clear();
+  loops_ = -1;
   turned_.clear();
   if (turned) turned_.assign(turned->rows.begin(), turned->rows.end());
   for (int i = 0; i < problem.size(); ++i) {
@@ -144,6 +147,7 @@ void ImpulseResponse::sort_unknowns(const Problem& problem, const ConstVectorRef
       for (int row = block.start; row < block.start + lin.count; ++row) {
         if (std::find(turned_.begin(), turned_.end(), row) == turned_.end()) closed_.push_back(row);
       }
+      if (lin.bilateral && loops_ < 0) loops_ = static_cast<int>(closed_.size()) - lin.count;
     } else if (lin.mode == Mode::sliding) {
       // The impulse itself, where there is one, knows the direction better than the guess of a mode.
       const double length = std::hypot(x[0], x[1]);
@@ -154,6 +158,10 @@ void ImpulseResponse::sort_unknowns(const Problem& problem, const ConstVectorRef
                          .turn = lin.turn});
     }
   }
+  // Loops first: of those that repeat each other the step keeps the first ones, and tells the others what they say.
+  if (!turned_.empty() || loops_ < 0) loops_ = static_cast<int>(closed_.size());
+  std::rotate(closed_.begin(), closed_.begin() + loops_, closed_.end());
+  loops_ = static_cast<int>(closed_.size()) - loops_;
 }
 
 void ImpulseResponse::factor_first(const Problem& problem) {
@@ -168,23 +176,18 @@ void ImpulseResponse::factor_first(const Problem& problem) {
     }
   } else {
     work_.resize(problem.rows());
-    for (int j = 0; j < c;) {
-      const int block = static_cast<int>(std::upper_bound(problem.blocks.begin(), problem.blocks.end(), closed_[j],
-                                                          [](int row, const Block& b) { return row < b.start; }) -
-                                         problem.blocks.begin()) -
-                        1;
-      const Block& b = problem.blocks[block];
-      for (; j < c && closed_[j] < b.start + b.size; ++j) {
-        work_.setZero();
-        Eigen::Matrix<double, 6, 1> unit = Eigen::Matrix<double, 6, 1>::Unit(closed_[j] - b.start);
-        multiply_add_block(problem, block, unit.data(), work_.data());
-        for (int i = j; i < c; ++i) L_(i, j) = work_[closed_[i]];
-      }
+    for (int j = 0; j < c; ++j) {
+      const int block = block_at(problem.blocks, closed_[j]);
+      const Eigen::Matrix<double, 6, 1> unit =
+          Eigen::Matrix<double, 6, 1>::Unit(closed_[j] - problem.blocks[block].start);
+      work_.setZero();
+      multiply_add_block(problem, block, unit.data(), work_.data());
+      for (int i = j; i < c; ++i) L_(i, j) = work_[closed_[i]];
     }
   }
   order_.resize(static_cast<std::size_t>(c));
   diagonal_.resize(static_cast<std::size_t>(c));
-  rank_ = pivoted_cholesky({L_.data(), c, c, Eigen::OuterStride<>(c)}, order_, diagonal_, kRepeated);
+  rank_ = pivoted_cholesky({L_.data(), c, c, Eigen::OuterStride<>(c)}, order_, diagonal_, kRepeated, loops_);
   kept_.resize(static_cast<std::size_t>(rank_));
   for (int k = 0; k < rank_; ++k) {
     kept_[k] = closed_[order_[k]];
@@ -197,12 +200,6 @@ void ImpulseResponse::factor_second(const Problem& problem, const Turned* turned
   const int c = first(), n = problem.rows(), slides = static_cast<int>(slides_.size()), m = second();
   is_singular_ = false;
   if (m == 0) return;
-  const auto block_of = [&](int row) {
-    return static_cast<int>(std::upper_bound(problem.blocks.begin(), problem.blocks.end(), row,
-                                             [](int r, const Block& b) { return r < b.start; }) -
-                            problem.blocks.begin()) -
-           1;
-  };
   columns_.setZero(n, m);
   B_.resize(c, m);
   C_.resize(c, m);
@@ -218,7 +215,7 @@ void ImpulseResponse::factor_second(const Problem& problem, const Turned* turned
     }
   }
   for (int k = 2 * slides; k < m; ++k) {
-    const int row = turned_[k - 2 * slides], block = block_of(row);
+    const int row = turned_[k - 2 * slides], block = block_at(problem.blocks, row);
     Eigen::Matrix<double, 6, 1> unit = Eigen::Matrix<double, 6, 1>::Unit(row - problem.blocks[block].start);
     multiply_add_block(problem, block, unit.data(), columns_.col(k).data());
     for (int j = 0; j < c; ++j) C_(j, k) = turned->G(k - 2 * slides, closed_[j]);

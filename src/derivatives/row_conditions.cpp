@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "taut/problem/block_at.hpp"
+
 namespace taut {
 
 using Eigen::MatrixXd;
@@ -30,9 +32,7 @@ Slope one_sided_slope(double gap, double approach, bool is_spring, double correc
 
 void add_row(const Dynamics& dynamics, const Rows& rows, int row, double scale, VectorRef out) {
   const auto blocks = rows.blocks();
-  const auto after =
-      std::upper_bound(blocks.begin(), blocks.end(), row, [](int r, const Block& block) { return r < block.start; });
-  const int block = static_cast<int>(after - blocks.begin()) - 1;
+  const int block = block_at(blocks, row);
   for (int a = rows.first_arm(block); a < rows.first_arm(block + 1); ++a) {
     const Rows::Arm& arm = rows.arms()[static_cast<std::size_t>(a)];
     const auto dofs = dynamics.chain(arm.joint);

@@ -239,9 +239,8 @@ const StepJacobian& StepDerivatives::jacobian(const Simulator& simulator, const 
   }
 
   mobility_.update(simulator.dynamics(), record.rows, response_, conditions_.conditions());
-  MatrixXd& F = mobility_.F();
-  out.dv_dtau = dt * F;
-  if (record.is_fast) out.dv_dtau.noalias() += dt * F * S_q_;
+  MatrixXd& F = mobility_.F();  // by impulses now
+  F *= dt;
   out.dv_dv = dt * axes_;
   out.dv_dv.diagonal().array() += 1.0;
   if (mobility_.push().cols() > 0) {  // Π⊥ (1 + dt axes)
@@ -249,11 +248,11 @@ const StepJacobian& StepDerivatives::jacobian(const Simulator& simulator, const 
     add_axes_transposed(record, dt, mobility_.see(), see_, -1.0);
     add_product_transposed(view(mobility_.push()), view(see_), view(out.dv_dv));
   }
-  work_ = dt * A_v_;
-  add_product(view(F), view(work_), view(out.dv_dv));
-  work_ = dt * A_q_;
+  add_product(view(F), view(A_v_), view(out.dv_dv));
   out.dv_dq.setZero(nv, nv);
-  add_product(view(F), view(work_), view(out.dv_dq));
+  add_product(view(F), view(A_q_), view(out.dv_dq));
+  out.dv_dtau = F;
+  if (record.is_fast) add_product(view(F), view(S_q_), view(out.dv_dtau));
   if (n > 0) {
     mobility_.subtract_rows(response_, conditions_.dq(), out.dv_dq);
     if (conditions_.depends_on_v()) mobility_.subtract_rows(response_, conditions_.dv(), out.dv_dv);

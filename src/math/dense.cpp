@@ -130,37 +130,45 @@ bool has_wide_units() {
   return found;
 }
 
-// C += A B, eight rows and up to four columns at a time, which stay in registers; B as in `subtract_product`. The last
-// block of rows overlaps the one before it and is stored where it is new.
+// C += A B or A Bᵀ, eight rows and up to four columns at a time, which stay in registers.
+template <bool transposed>
 __attribute__((target("avx2,fma"))) void add_wide_product(int rows, int cols, int depth, const double* A,
-                                                          std::ptrdiff_t lda, const double* B, std::ptrdiff_t row_step,
-                                                          std::ptrdiff_t col_step, double* C, std::ptrdiff_t ldc) {
+                                                          std::ptrdiff_t lda, const double* B, std::ptrdiff_t ldb,
+                                                          double* C, std::ptrdiff_t ldc) {
   constexpr int kRows = kLeastRows, kCols = 4;
-  for (int done = 0; done < rows; done += kRows) {
-    const int row = std::min(done, rows - kRows), fresh = done - row;
-    for (int j = 0; j < cols; j += kCols) {
-      // Columns past the end repeat the last one and are not stored.
-      const double* b[kCols];
-      for (int c = 0; c < kCols; ++c) b[c] = B + std::min(j + c, cols - 1) * col_step;
+  for (int j = 0; j < cols; j += kCols) {
+    // Columns past the end repeat the last one and are not stored.
+    std::ptrdiff_t b[kCols];
+    for (int c = 0; c < kCols; ++c) b[c] = std::min(j + c, cols - 1) * (transposed ? 1 : ldb);
+    int row = 0;
+    for (; row + kRows <= rows; row += kRows) {
       Four top[kCols] = {}, bottom[kCols] = {};
-      for (int k = 0; k < depth; ++k) {
-        const Four a0 = *reinterpret_cast<const Four*>(A + row + k * lda);
-        const Four a1 = *reinterpret_cast<const Four*>(A + row + 4 + k * lda);
+      const double *a = A + row, *x = B;
+      for (int k = 0; k < depth; ++k, a += lda, x += transposed ? ldb : 1) {
+        const Four a0 = *reinterpret_cast<const Four*>(a), a1 = *reinterpret_cast<const Four*>(a + 4);
         for (int c = 0; c < kCols; ++c) {
-          const double x = b[c][k * row_step];
-          top[c] += a0 * x;
-          bottom[c] += a1 * x;
+          top[c] += a0 * x[b[c]];
+          bottom[c] += a1 * x[b[c]];
         }
       }
       for (int c = 0; c < std::min(kCols, cols - j); ++c) {
         double* out = C + row + (j + c) * ldc;
-        if (fresh == 0) {
-          *reinterpret_cast<Four*>(out) += top[c];
-          *reinterpret_cast<Four*>(out + 4) += bottom[c];
-        } else {
-          for (int r = fresh; r < 4; ++r) out[r] += top[c][r];
-          for (int r = std::max(fresh, 4); r < kRows; ++r) out[r] += bottom[c][r - 4];
-        }
+        *reinterpret_cast<Four*>(out) += top[c];
+        *reinterpret_cast<Four*>(out + 4) += bottom[c];
+      }
+    }
+    // The rest four at a time; the last four overlap those before and are stored where they are new.
+    for (; row < rows; row += 4) {
+      const int from = std::min(row, rows - 4), fresh = row - from;
+      Four sum[kCols] = {};
+      const double *a = A + from, *x = B;
+      for (int k = 0; k < depth; ++k, a += lda, x += transposed ? ldb : 1) {
+        const Four a0 = *reinterpret_cast<const Four*>(a);
+        for (int c = 0; c < kCols; ++c) sum[c] += a0 * x[b[c]];
+      }
+      for (int c = 0; c < std::min(kCols, cols - j); ++c) {
+        double* out = C + from + (j + c) * ldc;
+        for (int r = fresh; r < 4; ++r) out[r] += sum[c][r];
       }
     }
   }
@@ -173,8 +181,8 @@ __attribute__((target("avx2,fma"))) void add_wide_product(int rows, int cols, in
 void add_product(const MatrixView& A, const MatrixView& B, MatrixView C) {
 #ifdef TAUT_HAS_WIDE_PRODUCT
   if (A.rows() >= kLeastRows && has_wide_units()) {
-    add_wide_product(static_cast<int>(A.rows()), static_cast<int>(B.cols()), static_cast<int>(A.cols()), A.data(),
-                     A.outerStride(), B.data(), 1, B.outerStride(), C.data(), C.outerStride());
+    add_wide_product<false>(static_cast<int>(A.rows()), static_cast<int>(B.cols()), static_cast<int>(A.cols()),
+                            A.data(), A.outerStride(), B.data(), B.outerStride(), C.data(), C.outerStride());
     return;
   }
 #endif
@@ -184,8 +192,8 @@ void add_product(const MatrixView& A, const MatrixView& B, MatrixView C) {
 void add_product_transposed(const MatrixView& A, const MatrixView& B, MatrixView C) {
 #ifdef TAUT_HAS_WIDE_PRODUCT
   if (A.rows() >= kLeastRows && has_wide_units()) {
-    add_wide_product(static_cast<int>(A.rows()), static_cast<int>(B.rows()), static_cast<int>(A.cols()), A.data(),
-                     A.outerStride(), B.data(), B.outerStride(), 1, C.data(), C.outerStride());
+    add_wide_product<true>(static_cast<int>(A.rows()), static_cast<int>(B.rows()), static_cast<int>(A.cols()),
+                           A.data(), A.outerStride(), B.data(), B.outerStride(), C.data(), C.outerStride());
     return;
   }
 #endif
@@ -197,7 +205,7 @@ bool cholesky(MatrixView A) {
                         [](int, double pivot) { return pivot > 0.0 ? Pivot::kept : Pivot::refused; });
 }
 
-int pivoted_cholesky(MatrixView A, std::span<int> order, std::span<double> diagonal, double least) {
+int pivoted_cholesky(MatrixView A, std::span<int> order, std::span<double> diagonal, double least, int leading) {
   const int n = static_cast<int>(A.rows());
   const std::ptrdiff_t ld = A.outerStride();
   double* a = A.data();
@@ -205,14 +213,21 @@ int pivoted_cholesky(MatrixView A, std::span<int> order, std::span<double> diago
     order[k] = k;
     diagonal[k] = a[k + k * ld];
   }
+  int next = 0;  // of the leading rows
   for (int k = 0; k < n; ++k) {
-    int pivot = k;
-    double most = least;
-    for (int i = k; i < n; ++i) {
-      const double left = a[i + i * ld] / diagonal[i];
-      if (left > most) most = left, pivot = i;
+    int pivot = -1;
+    for (; next < leading && pivot < 0; ++next) {
+      const int at = static_cast<int>(std::find(order.begin() + k, order.end(), next) - order.begin());
+      if (a[at + at * ld] > least * diagonal[at]) pivot = at;
     }
-    if (most == least) return k;
+    if (pivot < 0) {
+      double most = least;
+      for (int i = k; i < n; ++i) {
+        const double left = order[i] < leading ? 0.0 : a[i + i * ld] / diagonal[i];  // those were passed over
+        if (left > most) most = left, pivot = i;
+      }
+    }
+    if (pivot < 0) return k;
     if (pivot != k) {
       for (int j = 0; j < k; ++j) std::swap(a[k + j * ld], a[pivot + j * ld]);
       std::swap(a[k + k * ld], a[pivot + pivot * ld]);

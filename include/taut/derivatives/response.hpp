@@ -91,6 +91,7 @@ class ImpulseResponse {
   bool is_singular_ = false;
   Eigen::VectorXd x_1_, x_2_, work_;
   int unknowns_ = 0, rank_ = 0;
+  int loops_ = 0;  ///< rows of the first group that are loops, which come first
   double conditioning_ = 1.0;
 };
 

@@ -35,8 +35,9 @@ bool cholesky(MatrixView A);
 
 /// The same for a semi-definite A, in the order of `order`, which begins with the row that is largest by its own
 /// diagonal after those before it. Ends where none has more than `least` of it left, and returns how many have: the
-/// others repeat them. `diagonal` receives that of A, in the new order.
-int pivoted_cholesky(MatrixView A, std::span<int> order, std::span<double> diagonal, double least);
+/// others repeat them. The first `leading` rows come before all others and in their own order, each unless it repeats
+/// those before it. `diagonal` receives that of A, in the new order.
+int pivoted_cholesky(MatrixView A, std::span<int> order, std::span<double> diagonal, double least, int leading = 0);
 
 /// The first `count` steps of `cholesky`: L of the leading rows and, in place of the others, their Schur complement
 /// A₂₂ − L₂₁ L₂₁ᵀ. A pivot that is not above `least[k]` is what rounding has left of a redundant row: its column of L
