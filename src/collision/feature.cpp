@@ -121,8 +121,22 @@ Feature on_mesh(const Shape& shape, const Vector3d& d, const Vector3d& near, dou
   vertex = farthest_vertex(shape, d, vertex);
   Feature feature;
   feature.point = vertices[vertex];
-  for (const int i : vertices_near_top(shape, d, vertex, angle * 2.0 * shape.radius)) {
-    if (i != vertex) add_flat(feature, vertices[i] - vertices[vertex]);
+  // The longest edge first, then what reaches farthest beside it: a vertex close by may be lower by next to nothing and
+  // yet belong to a face of quite another direction.
+  const auto candidates = vertices_near_top(shape, d, vertex, angle * 2.0 * shape.radius);
+  for (int flat = 0; flat < 2; ++flat) {
+    double longest = 0.0;
+    Vector3d way = Vector3d::Zero();
+    for (const int i : candidates) {
+      Vector3d beside = vertices[i] - vertices[vertex];
+      const double below = -d.dot(beside);
+      if (flat == 1) beside -= feature.flat.col(0).dot(beside) * feature.flat.col(0);
+      const double length = beside.norm();
+      if (below <= angle * length && length > longest) longest = length, way = vertices[i] - vertices[vertex];
+    }
+    if (longest == 0.0) break;
+    add_flat(feature, way);
+    if (feature.flats <= flat) break;
   }
   // A vertex of an edge or a face that the witness sits on is not a place to move from in all directions, but the
   // derivative cannot tell: on one side of the corner it holds.

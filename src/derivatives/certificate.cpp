@@ -42,7 +42,7 @@ bool moves(const Simulator& simulator, const Eigen::Ref<const Eigen::VectorXd>& 
     const Block& block = rows.blocks()[static_cast<std::size_t>(arm.block)];
     alone = std::max(alone, (rows.jacobian(arm).transpose() * impulses.segment(block.start, block.size)).norm());
   }
-  return torque.norm() > 1e-4 * alone;  // loops open by a little repeat each other but for that
+  return torque.norm() > 1e-6 * alone;  // loops open by a little repeat each other but for that
 }
 
 }  // namespace

@@ -141,7 +141,8 @@ void StepDerivatives::smooth(const Simulator& simulator) {
   const auto& stiffness = simulator.joint_forces().stiffness;
   const auto& implicit = simulator.joint_forces().implicit;
   inverse_.update(model, record.q_look, record.v_coriolis, record.v_look, acceleration_, forces_, dt);
-  A_q_ = motion_.torques() / dt - inverse_.dq();
+  A_q_ = motion_.torques() / dt;
+  inverse_.subtract_dq(A_q_);
   A_q_.diagonal() -= stiffness;
   A_v_ = -inverse_.dv();
   A_v_.diagonal() -= implicit / dt;
@@ -150,7 +151,8 @@ void StepDerivatives::smooth(const Simulator& simulator) {
   // Coriolis torques at v* = v + dt/2 w, M̃ w = the forces without impulses at v: bodies that fly alone have their own.
   gather_forces(simulator, false);
   inverse_slow_.update(model, record.q_look, record.v_look, record.v_look, slow_acceleration_, forces_, dt);
-  S_q_ = -inverse_slow_.dq();
+  S_q_.setZero(model.nv, model.nv);
+  inverse_slow_.subtract_dq(S_q_);
   S_q_.diagonal() -= stiffness;
   S_v_ = -inverse_slow_.dv();
   S_v_.diagonal() -= implicit / dt;

@@ -45,7 +45,6 @@ void InverseDynamicsDerivatives::update(const pinocchio::Model& model, const Con
     const ConstVectorRef q_part = q.segment(tree.first_q, tree.nq), v_part = v.segment(tree.first_dof, tree.nv),
                          a_part = a.segment(tree.first_dof, tree.nv);
     pinocchio::computeRNEADerivatives(whole_ ? model : part.model, part.data, q_part, v_part, a_part, part.forces);
-    dq_.block(tree.first_dof, tree.first_dof, tree.nv, tree.nv) = part.data.dtau_dq;
     dv_.block(tree.first_dof, tree.first_dof, tree.nv, tree.nv) = part.data.dtau_dv;
   }
   for (const int t : bodies_) {
@@ -60,6 +59,17 @@ void InverseDynamicsDerivatives::update(const pinocchio::Model& model, const Con
     dq.rightCols<3>() = model.inertias[joint].matrix().leftCols<3>() * pinocchio::skew(fall);
     dv_.block<6, 6>(tree.first_dof, tree.first_dof) =
         free_body_slope(model.inertias[joint], v_bodies.segment<6>(tree.first_dof), dt);
+  }
+}
+
+void InverseDynamicsDerivatives::subtract_dq(Eigen::MatrixXd& out) const {
+  for (const Part& part : parts_) {
+    const Forest::Tree& tree = forest_.trees()[static_cast<std::size_t>(part.tree)];
+    out.block(tree.first_dof, tree.first_dof, tree.nv, tree.nv) -= part.data.dtau_dq;
+  }
+  for (const int t : bodies_) {
+    const int first = forest_.trees()[static_cast<std::size_t>(t)].first_dof;
+    out.block<6, 6>(first, first) -= dq_.block<6, 6>(first, first);
   }
 }
 

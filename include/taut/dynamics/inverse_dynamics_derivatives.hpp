@@ -26,7 +26,8 @@ class InverseDynamicsDerivatives {
   /// Clears the rows of free bodies.
   void clear_bodies(Eigen::Ref<Eigen::MatrixXd> rows) const;
 
-  const Eigen::MatrixXd& dq() const { return dq_; }  ///< ∂τ/∂q, in the tangent of q
+  /// out −= ∂τ/∂q, in the tangent of q. Trees do not feel each other: nothing else of `out` is touched.
+  void subtract_dq(Eigen::MatrixXd& out) const;
   const Eigen::MatrixXd& dv() const { return dv_; }  ///< ∂τ/∂v
 
  private:
