@@ -22,6 +22,7 @@ def example(name: str):
 
 cube = example("inverse_cube")
 dynamics = example("contact_inverse_dynamics")
+identification = example("identify")
 
 
 def certificates(problem, x):
@@ -158,3 +159,14 @@ def test_examples_print_and_draw(module, monkeypatch, capsys, tmp_path):
     module.main()
     assert "2 of 2" in capsys.readouterr().out.replace("  ", " ")
     assert picture.stat().st_size > 10_000
+
+
+def test_friction_and_mass_are_found_from_a_recorded_run():
+    seen = identification.recorded(noise=0.0, seed=0)
+    fit = identification.Fit(seen)
+    x = np.log(identification.GUESS)
+    gradient = fit(x)[1]
+    np.testing.assert_allclose(gradient, fit.differences(x), rtol=1e-5, atol=1e-7)
+    found = identification.identify(seen)
+    np.testing.assert_allclose(found.values[-1], identification.TRUE, rtol=1e-4)
+    assert len(found.costs) < 30
