@@ -6,6 +6,7 @@
 #include "scenes.hpp"
 #include "taut/derivatives/integration.hpp"
 #include "taut/dynamics/free_joints.hpp"
+#include "taut/dynamics/inverse_dynamics_adjoint.hpp"
 #include "taut/dynamics/inverse_dynamics_derivatives.hpp"
 
 namespace taut::testing {
@@ -93,6 +94,9 @@ TEST(InverseDynamicsDerivatives, OfTreesAndFreeBodiesAgreeWithDifferences) {
     std::vector<pinocchio::Force> forces;
     for (int j = 0; j < model.njoints; ++j) forces.emplace_back(random_vector(rng, 1.0), random_vector(rng, 1.0));
     derivatives.update(model, q, v, v, a, forces, 0.0);
+    MatrixXd of_q = MatrixXd::Zero(model.nv, model.nv);
+    derivatives.subtract_dq(of_q);
+    of_q = -of_q;
     for (int k = 0; k < model.nv; ++k) {
       const VectorXd way = h * VectorXd::Unit(model.nv, k);
       const auto torque = [&](const VectorXd& q_at, const VectorXd& v_at) {
@@ -103,9 +107,45 @@ TEST(InverseDynamicsDerivatives, OfTreesAndFreeBodiesAgreeWithDifferences) {
           (torque(pinocchio::integrate(model, q, way), v) - torque(pinocchio::integrate(model, q, behind), v)) /
           (2.0 * h);
       const VectorXd dv = (torque(q, VectorXd(v + way)) - torque(q, VectorXd(v - way))) / (2.0 * h);
-      EXPECT_LT((derivatives.dq().col(k) - dq).norm(), 1e-6 * (1.0 + dq.norm())) << k;
+      EXPECT_LT((of_q.col(k) - dq).norm(), 1e-6 * (1.0 + dq.norm())) << k;
       EXPECT_LT((derivatives.dv().col(k) - dv).norm(), 1e-6 * (1.0 + dv.norm())) << k;
     }
+  }
+}
+
+// The sweeps against the matrices, on joints that turn, with forces on all of them, beside a body that flies alone.
+TEST(InverseDynamicsAdjoint, IsTheTransposeOfTheDerivatives) {
+  std::mt19937 rng(53);
+  pinocchio::Model model = joints_that_turn(rng);
+  const auto alone = model.addJoint(0, pinocchio::JointModelFreeFlyer(), SE3::Identity(), "alone");
+  model.appendBodyToJoint(alone, Inertia::Random(), SE3(random_rotation(rng), random_vector(rng, 0.2)));
+  model.lowerPositionLimit.setConstant(-1.0);
+  model.upperPositionLimit.setConstant(1.0);
+  const double dt = 1e-3;
+  Dynamics dynamics(model);
+  InverseDynamicsDerivatives derivatives(model);
+  InverseDynamicsAdjoint adjoint(model);
+  for (int trial = 0; trial < 20; ++trial) {
+    const VectorXd q = pinocchio::randomConfiguration(model), v = random_numbers(rng, model.nv, 3.0),
+                   a = random_numbers(rng, model.nv, 5.0), w = random_numbers(rng, model.nv);
+    std::vector<pinocchio::Force> forces(static_cast<std::size_t>(model.njoints), pinocchio::Force::Zero());
+    for (int joint = 1; joint < model.njoints; ++joint) forces[joint] = pinocchio::Force::Random();
+    dynamics.update(model, q, v, dt);
+    derivatives.update(model, q, v, v, a, forces, dt);
+    MatrixXd dq = MatrixXd::Zero(model.nv, model.nv);
+    derivatives.subtract_dq(dq);
+    VectorXd q_bar = VectorXd::Zero(model.nv), v_bar = VectorXd::Zero(model.nv);
+    adjoint.subtract(model, dynamics, v, v, a, forces, w, dt, q_bar, v_bar);
+    EXPECT_LT((q_bar - dq.transpose() * w).norm(), 1e-11 * (1.0 + q_bar.norm()));
+    EXPECT_LT((v_bar + derivatives.dv().transpose() * w).norm(), 1e-11 * (1.0 + v_bar.norm()));
+    // Σ I W is what gravity pulls at: M w of the base's translations, for trees whose root can fly.
+    VectorXd heavy = VectorXd::Zero(model.nv);
+    pinocchio::Model lighter = model;
+    lighter.gravity.linear() += Eigen::Vector3d(0.3, -0.2, 0.7);
+    pinocchio::Data one(model), two(lighter);
+    heavy = pinocchio::rnea(model, one, q, v, a) - pinocchio::rnea(lighter, two, q, v, a);
+    EXPECT_NEAR(heavy.dot(w), adjoint.momentum().head<3>().dot(Eigen::Vector3d(0.3, -0.2, 0.7)),
+                1e-11 * (1.0 + heavy.norm()));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/LU>
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -17,8 +18,6 @@ MatrixXd random_matrix(int n, unsigned seed) {
   std::normal_distribution<double> normal;
   return MatrixXd::NullaryExpr(n, n, [&] { return normal(rng); });
 }
-
-MatrixView view(MatrixXd& A) { return {A.data(), A.rows(), A.cols(), Eigen::OuterStride<>(A.outerStride())}; }
 
 class Dense : public testing::TestWithParam<int> {};
 
@@ -61,6 +60,49 @@ TEST_P(Dense, MultiplyAddIsAProduct) {
   x[n / 2] = 0.0;  // a column that is skipped
   multiply_add(n, n, A.data(), A.outerStride(), x.data(), y.data());
   EXPECT_LT((y - VectorXd::Ones(n) - A * x).norm(), 1e-13 * n);
+}
+
+TEST_P(Dense, ProductsAreEigens) {
+  const int n = GetParam();
+  for (const int depth : {1, 4, 9}) {
+    MatrixXd A = random_matrix(std::max(n, depth), 5).topLeftCorner(n, depth),
+             B = random_matrix(std::max(n, depth), 6).topLeftCorner(depth, n), C = random_matrix(n, 7);
+    const MatrixXd expected = C + A * B;
+    MatrixXd sum = C;
+    add_product(view(A), view(B), view(sum));
+    EXPECT_LT((sum - expected).norm(), 1e-13 * (1.0 + expected.norm()));
+    MatrixXd turned = B.transpose();
+    sum = C;
+    add_product_transposed(view(A), view(turned), view(sum));
+    EXPECT_LT((sum - expected).norm(), 1e-13 * (1.0 + expected.norm()));
+  }
+}
+
+// Rows 0 … 3 and their sums: of the four sums only the first two say something new.
+TEST(PivotedCholesky, TellsRowsThatRepeatOthers) {
+  MatrixXd J(8, 6);
+  J.topRows(4) = random_matrix(6, 8).topRows(4);
+  J.row(4) = J.row(0) + J.row(1);
+  J.row(5) = random_matrix(6, 9).row(0);
+  J.row(6) = random_matrix(6, 10).row(0);
+  J.row(7) = 2.0 * J.row(5) - 1e3 * J.row(2);
+  for (const int leading : {0, 5}) {
+    const MatrixXd A = J * J.transpose();
+    MatrixXd L = A;
+    std::vector<int> order(8);
+    std::vector<double> diagonal(8);
+    ASSERT_EQ(pivoted_cholesky(view(L), order, diagonal, 1e-11, leading), 6);
+    MatrixXd kept(6, 6), lower = L.topLeftCorner(6, 6).triangularView<Eigen::Lower>();
+    for (int i = 0; i < 6; ++i) {
+      EXPECT_EQ(diagonal[i], A(order[i], order[i]));
+      for (int j = 0; j < 6; ++j) kept(i, j) = A(order[i], order[j]);
+    }
+    EXPECT_LT((lower * lower.transpose() - kept).norm(), 1e-12 * kept.norm());
+    if (leading > 0) {  // the first rows in their order; the fifth repeats two of them
+      EXPECT_EQ(std::vector<int>(order.begin(), order.begin() + 4), (std::vector<int>{0, 1, 2, 3}));
+      EXPECT_EQ(std::count(order.begin(), order.begin() + 6, 4), 0);
+    }
+  }
 }
 
 TEST(Lu, SaysWhenAColumnHasNoPivot) {
