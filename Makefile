@@ -8,7 +8,7 @@ WERROR := $(if $(CI),ON,OFF)
 .PHONY: help demo test build bench lint format clean
 
 help:
-	@echo "make demo    build taut and show a robot dropped on its feet, beside closed forms"
+	@echo "make demo    build taut and show a robot dropped on its feet, beside closed forms, and on a page"
 	@echo "make test    build everything and run the tests of both languages"
 	@echo "make bench   taut and MuJoCo on the same files, in one process"
 	@echo "make lint    formatting and static checks;  make format  puts them right"
@@ -28,7 +28,7 @@ build: $(VENV)/ready
 	  -C build-dir=$(BUILD) -C cmake.define.TAUT_BUILD_TESTS=ON -C cmake.define.TAUT_WERROR=$(WERROR) -e ".[test]"
 
 demo: build
-	$(BIN)/taut demo
+	$(BIN)/taut demo --page build/demo.html
 
 test: build
 	$(BIN)/ctest --test-dir $(BUILD) --output-on-failure -j 2 --no-tests=error

@@ -17,5 +17,6 @@ void bind_loops(nb::module_& m, nb::class_<taut::Scene>& scene);
 void bind_simulator(nb::module_& m);
 void bind_derivatives(nb::module_& m, nb::class_<taut::Simulator>& simulator);
 void bind_adjoints(nb::module_& m, nb::class_<taut::Simulator>& simulator);
+void bind_tape(nb::module_& m, nb::class_<taut::Simulator>& simulator);
 void bind_collision(nb::module_& m);
 void bind_gjk(nb::module_& m);

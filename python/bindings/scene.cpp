@@ -148,7 +148,7 @@ void bind_scene(nb::module_& m) {
       .def_rw("control_range", &taut::Actuator::control_range)
       .def_rw("force_range", &taut::Actuator::force_range);
 
-  nb::class_<Scene> scene_class(m, "Scene", nb::is_weak_referenceable(),
+  nb::class_<Scene> scene_class(m, "Scene", nb::is_weak_referenceable(), nb::dynamic_attr(),
                                 "A world: robots, free bodies, fixed shapes. Shared by any number of simulators.");
   scene_class.def(nb::init<>(), "An empty world with gravity.")
       .def("__copy__", [](const Scene& s) { return std::make_shared<Scene>(s); })

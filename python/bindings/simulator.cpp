@@ -11,6 +11,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "tape.hpp"
 #include "taut/problem/owned_problem.hpp"
 #include "taut/simulation/energy.hpp"
 #include "taut/simulation/simulator.hpp"
@@ -23,6 +24,8 @@ using Eigen::VectorXd;
 using taut::Simulator;
 using taut::python::ArrayLike;
 using taut::python::Trajectory;
+using taut::python::Tape;
+using taut::python::tape_of;
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using OptionalArray = std::optional<ArrayLike>;
 
@@ -57,18 +60,28 @@ std::vector<pinocchio::Force> forces_of(const OptionalArray& fext) {
   return forces;
 }
 
-StepResult step(Simulator& simulator, const ArrayLike& q_like, const ArrayLike& v_like, const OptionalArray& tau_like,
+StepResult step(nb::handle self, const ArrayLike& q_like, const ArrayLike& v_like, const OptionalArray& tau_like,
                 const OptionalArray& fext, const OptionalArray& control_like) {
+  auto& simulator = nb::cast<Simulator&>(self);
   const VectorXd q = q_like.vector("q"), v = v_like.vector("v"), tau = vector_or_empty(tau_like, "tau"),
                  control = vector_or_empty(control_like, "control");
   const std::vector<pinocchio::Force> forces = forces_of(fext);
-  nb::gil_scoped_release release;
-  return StepResult(simulator.step(q, v, tau, forces, control));
+  Tape* const tape = tape_of(self);
+  bool due = false;
+  std::optional<StepResult> result;
+  {
+    nb::gil_scoped_release release;
+    const taut::Record& record = simulator.step(q, v, tau, forces, control);
+    result.emplace(record);
+    if (tape) due = tape->note(record);
+  }
+  if (due) tape->hand_over();
+  return std::move(*result);
 }
 
-Trajectory rollout(Simulator& simulator, const ArrayLike& q_like, const ArrayLike& v_like,
-                   const OptionalArray& taus_like, std::optional<int> steps, const OptionalArray& control_like,
-                   std::optional<int> every) {
+Trajectory rollout(nb::handle self, const ArrayLike& q_like, const ArrayLike& v_like, const OptionalArray& taus_like,
+                   std::optional<int> steps, const OptionalArray& control_like, std::optional<int> every) {
+  auto& simulator = nb::cast<Simulator&>(self);
   const auto& model = simulator.scene().model;
   const VectorXd q = q_like.vector("q", model.nq), v = v_like.vector("v", model.nv);
   std::optional<MatrixXd> taus;
@@ -100,6 +113,7 @@ Trajectory rollout(Simulator& simulator, const ArrayLike& q_like, const ArrayLik
   if (!controls.allFinite()) throw std::invalid_argument("rollout: control is not finite");
   const int count = taus ? static_cast<int>(taus->rows()) : *steps;
   if (every && *every < 1) throw std::invalid_argument("rollout: checkpoints is " + std::to_string(*every));
+  Tape* const tape = tape_of(self);
   nb::gil_scoped_release release;
   Trajectory path;
   taut::Rollout& run = path.run;
@@ -119,6 +133,10 @@ Trajectory rollout(Simulator& simulator, const ArrayLike& q_like, const ArrayLik
     path.reports.push_back(record.report);
     path.contacts.push_back(static_cast<int>(record.contacts.size()));
     if ((k + 1) % run.every == 0 && k + 1 < count) run.checkpoints.push_back(simulator.state());
+    if (tape && tape->note(record)) {
+      nb::gil_scoped_acquire acquire;
+      tape->hand_over();
+    }
   };
   simulator.rollout(q, v, run.taus, count, note, controls);
   return path;
@@ -168,6 +186,41 @@ double given(std::optional<double> value, const char* what) {
     throw std::invalid_argument(std::string(what) + " is " + std::to_string(*value) + ", it must be positive");
   }
   return value.value_or(0.0);
+}
+
+// Names and values as the constructor takes them.
+nb::dict options_of(const taut::SimulatorOptions& o) {
+  const auto given_or_none = [](auto value) -> nb::object { return value > 0 ? nb::cast(value) : nb::none(); };
+  nb::dict options;
+  options["dt"] = o.dt;
+  options["solver"] = o.solver;
+  options["tolerance"] = o.solving.tolerance;
+  options["max_iterations"] = given_or_none(o.solving.max_iterations);
+  options["integrator"] = o.integrator == taut::Integrator::moreau ? "moreau" : "euler";
+  options["margin"] = o.stabilization.margin;
+  options["limit_margin"] = o.stabilization.limit_margin;
+  options["correction"] = o.stabilization.correction;
+  options["limit_correction"] = o.stabilization.limit_correction;
+  options["loop_correction"] = o.stabilization.loop_correction;
+  options["correction_speed"] = o.stabilization.correction_speed;
+  options["penetration"] = o.stabilization.penetration;
+  options["compliance"] = o.compliance.normal;
+  options["tangential_compliance"] = o.compliance.tangential;
+  options["restitution_threshold"] = o.restitution_threshold;
+  options["soft_contacts"] = o.soft_contacts;
+  options["soft_limits"] = o.soft_limits;
+  options["soft_loops"] = o.soft_loops;
+  options["relaxation"] = given_or_none(o.solving.relaxation);
+  options["sides"] = o.solving.sides;
+  options["alpha"] = given_or_none(o.solving.alpha);
+  options["rho"] = given_or_none(o.solving.rho);
+  options["gjk"] = taut::name_of(o.narrow_phase.variant);
+  options["gjk_start"] = taut::name_of(o.narrow_phase.start);
+  options["warm_start"] = o.warm_start;
+  options["joint_limits"] = o.joint_limits;
+  options["joint_friction"] = o.joint_friction;
+  options["profile"] = o.profile;
+  return options;
 }
 
 }  // namespace
@@ -363,12 +416,16 @@ void bind_simulator(nb::module_& m) {
           "Where the last step's time went, if profile: dynamics, collision, delassus, solver, integration.")
       .def_prop_ro("scene", [](const Simulator& s) { return std::const_pointer_cast<taut::Scene>(s.shared_scene()); })
       .def_prop_ro("dt", [](const Simulator& s) { return s.options().dt; })
+      .def_prop_ro(
+          "options", [](const Simulator& s) { return options_of(s.options()); },
+          "By name: what the simulator was made with, beside its scene. Simulator(scene, **options) makes its equal.")
       .def_prop_ro("tolerance", [](const Simulator& s) { return s.options().solving.tolerance; })
       .def_prop_ro("solver", [](const Simulator& s) { return s.options().solver; })
       .def_prop_ro("gjk", [](const Simulator& s) { return taut::name_of(s.options().narrow_phase.variant); })
       .def_prop_ro("gjk_start", [](const Simulator& s) { return taut::name_of(s.options().narrow_phase.start); });
   bind_derivatives(m, simulator);
   bind_adjoints(m, simulator);
+  bind_tape(m, simulator);
 
   m.def(
       "mechanical_energies",

@@ -31,6 +31,7 @@ from ._taut import (
 from .energy import mechanical_energy
 from .loading import TautWarning, load
 from .problem import Problem
+from .recording import Recording, load_recording
 
 __version__ = "0.1.0"
 
@@ -40,6 +41,7 @@ __all__ = [
     "Coupling",
     "Loop",
     "Problem",
+    "Recording",
     "Report",
     "Residuals",
     "Scene",
@@ -53,6 +55,7 @@ __all__ = [
     "collision",
     "fclib",
     "load",
+    "load_recording",
     "mechanical_energy",
     "mechanisms",
     "residuals",

@@ -30,11 +30,14 @@ def load(
     root          URDF: 'free', 'fixed', or 'auto': fixed if the root link is called world or has no mass.
     srdf          URDF: disabled pairs and named poses; looked for beside the file and in ../srdf if not given.
 
-    What the file asks for and taut does not do is warned about by name, once, and listed in `scene.warnings`.
+    What the file asks for and taut does not do is warned about by name, once, and listed in `scene.warnings`. Where the
+    scene was read from stays in `scene.source`.
     """
     scene = _load(os.fspath(path), floor, [os.fspath(d) for d in package_dirs], friction, root, os.fspath(srdf))
     for what in scene.warnings:
         warnings.warn(f"{os.path.basename(os.fspath(path))}: {what}", TautWarning, stacklevel=2)
+    scene.source = os.path.abspath(path)
+    scene.package_dirs = [os.path.abspath(d) for d in package_dirs]
     return scene
 
 

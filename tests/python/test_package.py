@@ -19,6 +19,7 @@ import pytest
 import taut
 import taut.energy
 import taut.loading
+import taut.recording
 import taut.scenes.objects
 import taut.scenes.robots
 
@@ -127,7 +128,17 @@ def test_scenes_are_described():
 
 
 @pytest.mark.parametrize(
-    "module", [taut, taut.scenes, taut.loading, taut.problem, taut.energy, taut.scenes.objects, taut.scenes.robots]
+    "module",
+    [
+        taut,
+        taut.recording,
+        taut.scenes,
+        taut.loading,
+        taut.problem,
+        taut.energy,
+        taut.scenes.objects,
+        taut.scenes.robots,
+    ],
 )
 def test_doctests(module):
     results = doctest.testmod(module, optionflags=doctest.ELLIPSIS)

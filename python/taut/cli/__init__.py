@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from . import bench, check_gradient, demo, info, simulate, solve
+from . import bench, check_gradient, demo, export, info, simulate, solve, view
 
 app = typer.Typer(
     name="taut",
@@ -15,6 +15,8 @@ app = typer.Typer(
 )
 app.command()(demo.demo)
 app.command()(simulate.simulate)
+app.command()(view.view)
+app.command()(export.export)
 app.command()(info.info)
 app.command()(solve.solve)
 app.command()(check_gradient.check_gradient)

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import typer
 
-from . import bench_collision_derivatives, bench_contact, bench_gjk, bench_gradients, bench_loops, bench_step
+from . import (
+    bench_collision_derivatives,
+    bench_contact,
+    bench_gjk,
+    bench_gradients,
+    bench_loops,
+    bench_recording,
+    bench_step,
+    bench_viewer,
+)
 from .terminal import console, table
 
 BENCHMARKS = {
@@ -14,6 +23,8 @@ BENCHMARKS = {
     "loops": "mechanisms with kinematic loops: whether they hold, and every solver on them",
     "collision-derivatives": "estimators of the derivatives of collision: contact poses, and µs beside the collision",
     "gjk": "GJK's variants and warm starts: iterations, µs, and what they save in a step",
+    "recording": "a run that is recorded beside one that is not, and whether it reads back equal",
+    "viewer": "what a page that watches a loop costs it",
 }
 
 app = typer.Typer(help="Measure taut; without a name, list what can be measured.", rich_markup_mode="markdown")
@@ -22,6 +33,8 @@ app.command("gradients")(bench_gradients.gradients)
 app.command("contact")(bench_contact.contact)
 app.command("loops")(bench_loops.loops)
 app.command("gjk")(bench_gjk.gjk)
+app.command("recording")(bench_recording.recording)
+app.command("viewer")(bench_viewer.viewer)
 app.command("collision-derivatives")(bench_collision_derivatives.collision_derivatives)
 
 

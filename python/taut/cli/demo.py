@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from rich.progress import Progress
 
 from .. import scenes
 from .._taut import Simulator, Trajectory
+from ..recording import load_recording
 from . import sources
 from .run import DEFAULTS, Run
 from .terminal import (
@@ -48,6 +50,9 @@ class Check:
 @clean_errors
 def demo(
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the checks to this file.")] = None,
+    page: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page on which the Go1 falls to this .html file.")
+    ] = None,
 ) -> None:
     """Show what taut does in half a minute: every number beside the one expected.
 
@@ -55,9 +60,15 @@ def demo(
     the closed form says; a cube of one tonne stands on one of a kilogram; ten cubes stand on each other; Cassie lands
     and keeps its rods; a ball bounces. The exit code is 1 if a number is off.
     """
-    require_folders(json)
+    require_folders(json, page)
+    if page is not None and page.suffix != ".html":
+        raise ValueError(f"--page is '{page}', its name must end with .html")
+    if page is not None:
+        sources.need_viewer()
+    scratch = tempfile.TemporaryDirectory()
+    recorded = Path(scratch.name) / "go1.npz"
     parts = {
-        "A Go1 dropped from 0.5 m, joints held by PD": _robot,
+        "A Go1 dropped from 0.5 m, joints held by PD": lambda bar: _robot(bar, recorded),
         "A cube pushed at 1 m/s over a floor with μ = 0.4": _sliding,
         "A cube of 1000 kg on a cube of 1 kg": _heavy_on_light,
         "Ten cubes on each other": _stack,
@@ -79,19 +90,32 @@ def demo(
 
     wrong = [check.what for part in checks.values() for check in part if not check.good]
     write_json(json, _content(checks))
+    if page is not None:
+        _write_page(page, recorded)
+    scratch.cleanup()
     if wrong:
         out.print(f"{BAD} {len(wrong)} not as expected: {'; '.join(wrong)}")
         raise typer.Exit(1)
     out.print(f"{GOOD} all as expected. Try next:")
     for command, what in (
+        ("taut view go1 --hold --drop 0.5", "look at it, push it, change its friction"),
         ("taut simulate talos --hold --drop 0.1", "another robot, with a table of the run"),
         ("taut info cassie", "what a file contains"),
         ("taut bench step", "taut and MuJoCo on the same files"),
     ):
         out.print(f"   [bold]{command:40s}[/] {what}")
+    if page is not None:
+        out.print(f"See the Go1 fall, in any browser: [bold]{page.resolve().as_uri()}[/]", soft_wrap=True)
 
 
-def _robot(bar: Progress) -> Iterator[Check]:
+def _write_page(page: Path, recorded: Path) -> None:
+    from ..view import export
+
+    run = load_recording(recorded)
+    page.write_text(export.page(run, export.rows_at(run, 30.0, end=2.0), 30.0))
+
+
+def _robot(bar: Progress, recorded: Path) -> Iterator[Check]:
     height, seconds, watched = 0.5, 3.0, 1.0
     scene = scenes.make("go1")
     stand = float(scene.q0[2])
@@ -100,10 +124,11 @@ def _robot(bar: Progress) -> Iterator[Check]:
     kp, kd = sources.default_gains(scene)
     run.sim.hold(scene.q0, np.full(nv, kp), np.full(nv, kd))
 
-    _go(run, seconds - watched, "Go1 falls and lands", bar)
-    landing = next((k for k, contacts in enumerate(run.contacts) if contacts), run.steps) * DT
-    before = run.q
-    _go(run, watched, "Go1 stands", bar)
+    with run.sim.record(recorded):
+        _go(run, seconds - watched, "Go1 falls and lands", bar)
+        landing = next((k for k, contacts in enumerate(run.contacts) if contacts), run.steps) * DT
+        before = run.q
+        _go(run, watched, "Go1 stands", bar)
     if run.failed:
         yield Check("state", "not finite", "finite", False, math.nan)
         return

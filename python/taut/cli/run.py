@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .._taut import Report, Scene, Simulator, Step, Trajectory
+from .._taut import Report, Scene, Simulator, Trajectory
 
 DEFAULTS = Simulator(Scene())  # its dt, solver and tolerance: defaults are written in C++ and nowhere else
 
@@ -50,16 +50,6 @@ class Run:
             self._judge(report)
         self.q, self.v = piece.q[len(piece)], piece.v[len(piece)]
         return piece
-
-    def one_step(self) -> Step:
-        """One step that brings its contacts and impulses along."""
-        start = time.perf_counter()
-        step = self.sim.step(self.q, self.v)
-        self.seconds += time.perf_counter() - start
-        self.contacts.append(len(step.contacts))
-        self._judge(step.report)
-        self.q, self.v = step.q, step.v
-        return step
 
     def _judge(self, report: Report) -> None:
         worst = report.residuals.worst

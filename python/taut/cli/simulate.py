@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,8 +35,10 @@ def simulate(
     floor: Annotated[
         bool | None, typer.Option("--floor/--no-floor", help="Add a floor at z = 0, or not.", show_default=False)
     ] = None,
-    record: Annotated[Path | None, typer.Option(help="Write t, q, v, contacts, residuals to this .npz file.")] = None,
-    impulses: Annotated[bool, typer.Option("--impulses", help="Record impulses and points too; slower.")] = False,
+    record: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write states, contacts, impulses and reports to this .npz or .mcap file."),
+    ] = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table to this file.")] = None,
 ) -> None:
     """Run a file or a ready-made scene and print how it went.
@@ -46,14 +49,12 @@ def simulate(
 
         taut simulate go1 --hold --drop 0.5
         taut simulate stack --seconds 10 --json stack.json
-        taut simulate robot.urdf --floor --record out.npz
+        taut simulate robot.urdf --floor --record out.npz   # taut view out.npz, taut.load_recording("out.npz")
     """
     scene = sources.open_scene(source, floor)
     for name, value in (("seconds", seconds), ("dt", dt)):
         if not 0 < value < np.inf:
             raise ValueError(f"{name} is {value}, it must be positive")
-    if impulses and record is None:
-        raise ValueError("--impulses needs --record FILE to go to")
     require_folders(record, json)
     sim = Simulator(scene, dt=dt, solver=solver, tolerance=tolerance)
     q = sources.raised(scene, drop)
@@ -64,25 +65,21 @@ def simulate(
         sim.hold(q, np.full(scene.model.nv, kp), np.full(scene.model.nv, kd))
 
     run = Run(sim, q, np.zeros(scene.model.nv))
-    log = _Log(scene, keep=record is not None, impulses=impulses)
+    log = _Log(scene)
     steps = max(1, round(seconds / dt))
-    with progress() as bar:
+    with progress() as bar, nullcontext() if record is None else sim.record(record):
         task = bar.add_task(f"simulating {Path(source).name}", total=steps)
 
         def each(piece: Trajectory) -> None:
             log.add(piece)
             bar.advance(task, len(piece))
 
-        if impulses:
-            _run_by_steps(run, steps, log, lambda: bar.advance(task))
-        else:
-            run.go(steps, each)
+        run.go(steps, each)
 
     result = _summary(source, run, log, passive=not hold)
     result["gains"] = {"kp": kp, "kd": kd} if hold else None
     console().print(_table(result))
     if record is not None:
-        np.savez_compressed(record, **log.arrays(run, scene.model.name or Path(source).stem))
         console(stderr=True).print(f"wrote {record}", soft_wrap=True)
     write_json(json, result)
     if run.failed:
@@ -90,56 +87,18 @@ def simulate(
 
 
 class _Log:
-    """Energy of every state and, if asked, everything for the file."""
+    """Energy of every state, and how far loops are open."""
 
-    def __init__(self, scene: Scene, keep: bool, impulses: bool) -> None:
-        self.scene, self.keep, self.with_impulses = scene, keep, impulses
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
         self.energy: list[float] = []
         self.open_by = 0.0  # m, of the loops at worst
-        self.q: list[np.ndarray] = []
-        self.v: list[np.ndarray] = []
-        self.impulses: list[np.ndarray] = []
-        self.points: list[np.ndarray] = []
 
     def add(self, piece: Trajectory) -> None:
         rows = slice(1 if self.energy else 0, len(piece) + 1)  # row 0 is the last one of the piece before
-        self.add_rows(piece.q[rows], piece.v[rows])
-
-    def add_rows(self, q: np.ndarray, v: np.ndarray) -> None:
-        self.energy += list(mechanical_energy(self.scene, q, v))
+        self.energy += list(mechanical_energy(self.scene, piece.q[rows], piece.v[rows]))
         if self.scene.loops:
-            self.open_by = max(self.open_by, self.scene.worst_loop_gap(q)[0])
-        if self.keep:
-            self.q.append(q)
-            self.v.append(v)
-
-    def arrays(self, run: Run, name: str) -> dict[str, Any]:
-        q = np.concatenate(self.q)
-        arrays = {
-            "model": np.array(name),
-            "dt": np.array(run.sim.dt),
-            "t": run.sim.dt * np.arange(len(q)),
-            "q": q,
-            "v": np.concatenate(self.v),
-            "contacts": np.array(run.contacts, dtype=int),
-            "residuals": np.array(run.residuals),
-        }
-        if self.with_impulses:  # of all steps one after the other: np.split(impulses, np.cumsum(contacts)[:-1])
-            arrays["impulses"] = np.concatenate([np.empty((0, 3)), *self.impulses])
-            arrays["points"] = np.concatenate([np.empty((0, 3)), *self.points])
-        return arrays
-
-
-def _run_by_steps(run: Run, steps: int, log: _Log, each) -> None:
-    log.add_rows(run.q[None], run.v[None])
-    for _ in range(steps):
-        step = run.one_step()
-        if run.failed:
-            return
-        log.add_rows(step.q[None], step.v[None])
-        log.impulses.append(np.array(step.impulses).reshape(-1, 3))
-        log.points.append(np.array([contact.point for contact in step.contacts]).reshape(-1, 3))
-        each()
+            self.open_by = max(self.open_by, self.scene.worst_loop_gap(piece.q[rows])[0])
 
 
 def _summary(source: str, run: Run, log: _Log, passive: bool) -> dict[str, Any]:

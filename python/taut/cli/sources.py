@@ -54,6 +54,14 @@ def _require_file(source: str) -> None:
     raise ValueError(f"no file and no scene is called '{source}'{hint}; scenes are {', '.join(scenes.names())}")
 
 
+def need_viewer() -> None:
+    """ValueError that says what to install, if the extra `view` is missing."""
+    try:
+        from .. import view  # noqa: F401
+    except ImportError as error:
+        raise ValueError(str(error)) from None
+
+
 def free_joints(scene: Scene) -> list[int]:
     model = scene.model
     return [joint for joint in range(1, model.njoints) if model.joints[joint].shortname() == "JointModelFreeFlyer"]

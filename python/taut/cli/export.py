@@ -1,0 +1,102 @@
+"""`taut export`: a recording as a page or as pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.markup import escape
+
+from ..recording import Recording, load_recording
+from . import sources
+from .terminal import clean_errors, console, progress, require_folders
+
+
+@clean_errors
+def export(
+    recording: Annotated[Path, typer.Argument(metavar="RECORDING", help="A file of `taut simulate --record`.")],
+    html: Annotated[Path | None, typer.Option(help="A page that plays in any browser, without a server.")] = None,
+    png: Annotated[Path | None, typer.Option(help="A picture of one instant.")] = None,
+    gif: Annotated[Path | None, typer.Option(help="A film that plays everywhere, large.")] = None,
+    mp4: Annotated[Path | None, typer.Option(help="A film, small.")] = None,
+    at: Annotated[float | None, typer.Option(help="Instant of --png, s (default: the end).")] = None,
+    start: Annotated[float, typer.Option(help="Where films and the page begin, s.")] = 0.0,
+    end: Annotated[float | None, typer.Option(help="Where they end, s (default: the end).")] = None,
+    fps: Annotated[float, typer.Option(help="Pictures a second.")] = 30.0,
+    speed: Annotated[float, typer.Option(help="Times real time.")] = 1.0,
+    width: Annotated[int, typer.Option(help="Of pictures, pixels.")] = 960,
+    height: Annotated[int, typer.Option(help="Of pictures, pixels.")] = 600,
+    follow: Annotated[bool, typer.Option("--follow", help="Keep the first body in the middle.")] = False,
+    forces: Annotated[bool, typer.Option("--forces/--no-forces", help="Contact forces, coloured by mode.")] = True,
+    cones: Annotated[bool, typer.Option("--cones", help="Friction cones.")] = False,
+    normals: Annotated[bool, typer.Option("--normals", help="Contact normals.")] = False,
+) -> None:
+    """Make a page, a picture or a film of a recording.
+
+    The page is one file with everything in it. Pictures are drawn by Chromium without a window, which must be
+    installed. Needs viser: pip install 'taut[view]'.
+
+    Examples:
+
+        taut export run.npz --html run.html
+        taut export run.npz --png last.png --mp4 run.mp4 --speed 0.25
+    """
+    wanted = {"html": html, "png": png, "gif": gif, "mp4": mp4}
+    for kind, path in wanted.items():
+        if path is not None and path.suffix != f".{kind}":
+            raise ValueError(f"--{kind} is '{path}', its name must end with .{kind}")
+    if not any(wanted.values()):
+        raise ValueError("nothing was asked for: give --html, --png, --gif or --mp4 FILE")
+    require_folders(*wanted.values())
+    sources.need_viewer()
+    run = load_recording(recording)
+    options = {"shown": {"forces": forces, "cones": cones, "normals": normals}, "follow": follow}
+    stop = np.inf if end is None else end
+    if html is not None:
+        _page(run, html, fps, speed, start, stop, options)
+    if png is not None:
+        _picture(run, png, at, width, height, options)
+    for film in filter(None, (gif, mp4)):
+        _film(run, film, fps, speed, start, stop, width, height, options)
+
+
+def _told(path: Path) -> None:
+    console(stderr=True).print(f"wrote {escape(str(path))}, {path.stat().st_size / 1e6:.1f} MB", soft_wrap=True)
+
+
+def _page(run: Recording, path: Path, fps, speed, start, end, options) -> None:
+    from ..view import export
+
+    rows = export.rows_at(run, fps, speed, start, end)
+    with progress() as bar:
+        task = bar.add_task(path.name, total=len(rows))
+        text = export.page(run, rows, fps, lambda done, _: bar.update(task, completed=done), **options)
+    path.write_text(text)
+    _told(path)
+
+
+def _picture(run: Recording, path: Path, at: float | None, width: int, height: int, options) -> None:
+    from ..view import export
+
+    at = float(run.t[-1]) if at is None else at
+    rows = export.rows_at(run, 1.0, start=at, end=at)
+    export.write_picture(path, next(export.pictures(run, rows, width, height, **options)))
+    _told(path)
+
+
+def _film(run: Recording, path: Path, fps, speed, start, end, width, height, options) -> None:
+    from ..view import export
+
+    rows = export.rows_at(run, fps, speed, start, end)
+    with progress() as bar:
+        task = bar.add_task(path.name, total=len(rows))
+
+        def images():
+            for image in export.pictures(run, rows, width, height, **options):
+                bar.advance(task)
+                yield image
+
+        export.write_film(path, images(), fps)
+    _told(path)

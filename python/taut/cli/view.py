@@ -1,0 +1,89 @@
+"""`taut view`: a scene, a file or a recording in the browser."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.markup import escape
+
+from ..recording import load_recording
+from . import sources
+from .run import DEFAULTS
+from .terminal import clean_errors, console, note
+
+RECORDINGS = (".npz", ".mcap")
+
+
+@clean_errors
+def view(
+    source: Annotated[
+        str, typer.Argument(metavar="FILE|NAME|RECORDING", help=sources.FILE_OR_NAME + " Or a recording.")
+    ],
+    dt: Annotated[float, typer.Option(help="Time step, s.")] = DEFAULTS.dt,
+    solver: Annotated[str, typer.Option(help="One of `taut solve --help`.")] = DEFAULTS.solver,
+    tolerance: Annotated[float, typer.Option(help="What the judge must find, m/s.")] = DEFAULTS.tolerance,
+    hold: Annotated[
+        bool, typer.Option("--hold/--no-hold", help="Hold the joints at the start pose by PD, or let go.")
+    ] = False,
+    drop: Annotated[float, typer.Option(help="Lift every free body by this much at the start, m.")] = 0.0,
+    velocity: Annotated[
+        str | None,
+        typer.Option(help="Of the start, a number for each degree of freedom: '1 0 0 0 0 0'."),
+    ] = None,
+    floor: Annotated[
+        bool | None, typer.Option("--floor/--no-floor", help="Add a floor at z = 0, or not.", show_default=False)
+    ] = None,
+    play: Annotated[bool, typer.Option("--play/--no-play", help="Begin at once, or wait for the button.")] = True,
+    host: Annotated[
+        str, typer.Option(help="Address to listen at: this machine alone; 0.0.0.0 lets the whole network in.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port, or the next free one; 0: any.")] = 8080,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page, or only tell where.")] = True,
+) -> None:
+    """Show a scene in the browser and simulate it, or replay a recording.
+
+    Play, pause, step, look back for a minute and go on from there; contact points and forces coloured by mode, friction
+    cones, penetrations; friction, solver and joints to change, bodies to push; plots of forces, energy, residuals and
+    times. Ctrl-C ends it. Needs viser: pip install 'taut[view]'.
+
+    Examples:
+
+        taut view go1 --hold --drop 0.3
+        taut view sliding_cube --velocity "1 0 0 0 0 0" --no-play
+        taut view run.npz
+    """
+    sources.need_viewer()
+    from ..view import Page
+
+    player = _player(source, dt, solver, tolerance, hold, drop, velocity, floor)
+    if host not in ("127.0.0.1", "localhost"):
+        note(f"the page at {host} is open to everybody who can reach this machine, and has no password")
+    with Page(player, host=host, port=port, title=Path(source).name) as page:
+        console().print(
+            f"[bold]{escape(Path(source).name)}[/] is at [bold]{page.url}[/]; Ctrl-C ends it", soft_wrap=True
+        )
+        if play:
+            player.play()
+        if browser:
+            webbrowser.open(page.url)
+        page.wait()
+
+
+def _player(source, dt, solver, tolerance, hold, drop, velocity, floor):
+    from ..view import LivePlayer, RecordingPlayer
+
+    if Path(source).suffix in RECORDINGS:
+        return RecordingPlayer(load_recording(source))
+    scene = sources.open_scene(source, floor)
+    nv = scene.model.nv
+    v = np.zeros(nv) if velocity is None else np.array([float(part) for part in velocity.replace(",", " ").split()])
+    if len(v) != nv:
+        raise ValueError(f"velocity has {len(v)} numbers, the scene has {nv} degrees of freedom")
+    player = LivePlayer(scene, sources.raised(scene, drop), v, dt=dt, solver=solver, tolerance=tolerance)
+    if hold:
+        player.hold(player.start[0], *sources.default_gains(scene))
+    return player

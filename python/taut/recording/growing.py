@@ -1,0 +1,45 @@
+"""A file that only grows."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+import numpy as np
+
+SYNCED = 32 << 20  # bytes at a time that go to the disk itself
+
+
+class GrowingFile:
+    """What `write` was given survives the process, and the machine but for the last `SYNCED` bytes.
+
+    Memory for what is on the disk is given back to the system: a long recording would otherwise go through all of it,
+    and fresh memory costs more than the copy into it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.file = open(path, "wb", buffering=0)  # noqa: SIM115 - open for as long as the run
+        self.size = self.synced = 0
+
+    def write(self, *parts: bytes | np.ndarray) -> None:
+        """Everything, in one call where the system has it; it may take less at a time than it is given."""
+        left = [memoryview(np.frombuffer(part, np.uint8)) for part in parts if memoryview(part).nbytes]
+        while left:
+            done = os.writev(self.file.fileno(), left[:1024]) if hasattr(os, "writev") else self.file.write(left[0])
+            self.size += done
+            while left and done >= len(left[0]):
+                done -= len(left.pop(0))
+            if left:
+                left[0] = left[0][done:]
+        if self.size - self.synced > SYNCED:
+            self._sync()
+
+    def _sync(self) -> None:
+        self.synced = self.size
+        with contextlib.suppress(AttributeError, OSError):  # not every system or file can; nothing depends on it
+            os.fdatasync(self.file.fileno())
+            os.posix_fadvise(self.file.fileno(), 0, self.size, os.POSIX_FADV_DONTNEED)
+
+    def close(self) -> None:
+        self.file.close()

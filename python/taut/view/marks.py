@@ -1,0 +1,93 @@
+"""Contacts in a page: points, normals, forces coloured by mode, cones, penetrations."""
+
+from __future__ import annotations
+
+import numpy as np
+import trimesh
+import viser
+
+from ..recording import MODES
+from ..recording.forces import contact_frames
+from .frame import Frame
+from .visuals import wxyz_of
+
+COLOURS = np.array([[150, 150, 150], [46, 160, 67], [226, 88, 34]], np.uint8)  # breaking, sticking, sliding
+LEGEND = dict(zip(MODES, ("grey", "green", "orange"), strict=True))
+DEPTH_SHOWN = 1000.0  # penetrations are drawn this much longer
+
+_CONE = trimesh.creation.cone(radius=1.0, height=1.0, sections=32)
+_CONE.apply_transform([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, -1, 1], [0, 0, 0, 1]])  # its tip at the contact
+_CONE.invert()
+
+
+class Marks:
+    """What a frame's contacts look like; each kind can be switched off."""
+
+    def __init__(self, server: viser.ViserServer, size: float, weight: float) -> None:
+        """size in m and weight in N of what is looked at: they make the length of arrows."""
+        self.scene, self.size, self.weight = server.scene, size, max(weight, 1e-9)
+        self.shown = {"points": True, "normals": False, "forces": True, "cones": False, "penetration": False}
+
+    def show(self, frame: Frame) -> None:
+        n = len(frame.points)
+        colours = COLOURS[frame.modes] if n else np.empty((0, 3), np.uint8)
+        self._points(frame, colours)
+        self._lines("normals", frame.points, 0.15 * self.size * frame.normals, colours, 0.004)
+        depth = DEPTH_SHOWN * np.maximum(0.0, -frame.gaps)[:, None] * frame.normals
+        self._lines("penetration", frame.points, depth, np.full((n, 3), [200, 0, 0], np.uint8), 0.012)
+        self._forces(frame, colours)
+        self._cones(frame, colours)
+
+    def _hidden(self, kind: str, count: int) -> bool:
+        """Nothing to draw: what was drawn goes."""
+        if self.shown[kind] and count:
+            return False
+        if self.scene.get_handle_by_name(f"/world/{kind}") is not None:
+            self.scene.remove_by_name(f"/world/{kind}")
+        return True
+
+    def _points(self, frame: Frame, colours: np.ndarray) -> None:
+        if not self._hidden("points", len(frame.points)):
+            self.scene.add_point_cloud(
+                "/world/points", frame.points, colours, point_size=0.025 * self.size, point_shape="circle"
+            )
+
+    def _lines(self, kind: str, starts: np.ndarray, along: np.ndarray, colours: np.ndarray, width: float) -> None:
+        long = np.linalg.norm(along, axis=1) > 1e-6 * self.size if len(starts) else np.empty(0, bool)
+        if not self._hidden(kind, int(long.sum())):
+            ends = np.stack([starts[long], starts[long] + along[long]], axis=1)
+            both = np.repeat(colours[long][:, None], 2, axis=1)
+            self.scene.add_line_segments(f"/world/{kind}", ends, both, thickness=width * self.size)
+
+    def _forces(self, frame: Frame, colours: np.ndarray) -> None:
+        # An impact is a hundred times the weight: arrows grow with small forces, and end at 1.5 times the size.
+        strength = np.linalg.norm(frame.forces, axis=1, keepdims=True) / self.weight
+        arrows = 1.5 * self.size * frame.forces / self.weight / (1 + strength)
+        long = np.linalg.norm(arrows, axis=1) > 0.02 * self.size if len(arrows) else np.empty(0, bool)
+        if not self._hidden("forces", int(long.sum())):
+            ends = np.stack([frame.points[long], frame.points[long] + arrows[long]], axis=1)
+            thin = 0.012 * self.size
+            self.scene.add_arrows(
+                "/world/forces", ends, colours[long], shaft_radius=thin, head_radius=2.2 * thin, head_length=5 * thin
+            )
+
+    def _cones(self, frame: Frame, colours: np.ndarray) -> None:
+        if self._hidden("cones", len(frame.points)):
+            return
+        height = 0.15 * self.size
+        turns = np.array([wxyz_of(turn) for turn in contact_frames(frame.normals)])
+        scales = height * np.stack([frame.mu, frame.mu, np.ones_like(frame.mu)], axis=-1)
+        self.scene.add_batched_meshes_simple(
+            "/world/cones",
+            np.asarray(_CONE.vertices, np.float32),
+            np.asarray(_CONE.faces, np.uint32),
+            turns,
+            np.array(frame.points),
+            batched_scales=np.maximum(scales, 1e-6),
+            batched_colors=colours,
+            opacity=0.35,
+            flat_shading=True,
+            side="double",
+            cast_shadow=False,
+            lod="off",
+        )

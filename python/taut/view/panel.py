@@ -1,0 +1,179 @@
+"""The panel of a page: buttons, sliders, numbers and plots."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import viser
+
+from .._taut import solvers
+from .controls import JointControls, PushControls
+from .frame import Frame
+from .live import LivePlayer
+from .marks import DEPTH_SHOWN, LEGEND, Marks
+from .player import MINUTE, Player
+from .plots import Plots
+from .replay import RecordingPlayer
+from .stage import Stage
+
+SPEEDS = ("0.01", "0.05", "0.1", "0.25", "0.5", "1", "2", "5")
+SLOW = 0.2  # s between updates of what is read, not watched
+
+
+def from_page(event: viser.GuiEvent) -> bool:
+    """The user did it, not the program."""
+    return event.client is not None
+
+
+class Panel:
+    """Everything the user can do with a player, and what it says."""
+
+    def __init__(self, server: viser.ViserServer, player: Player, stage: Stage, marks: Marks, weight: float) -> None:
+        self.server, self.player, self.stage, self.marks = server, player, stage, marks
+        self.changed = False  # something must be drawn anew, though the frame is the same
+        self.followed: int | None = None
+        self._told = 0.0
+        self.said = server.gui.add_markdown("")
+        with server.gui.add_folder("Run"):
+            self._run()
+        with server.gui.add_folder("Look", expand_by_default=False):
+            self._look()
+        if isinstance(player, LivePlayer):
+            with server.gui.add_folder("Physics", expand_by_default=False):
+                self._physics(player)
+            self.push = PushControls(server, player, stage, weight)
+            self.joints = JointControls(server, player, weight)
+        self.plots = Plots(server, player)
+
+    # --- running
+
+    def _run(self) -> None:
+        gui, player = self.server.gui, self.player
+        self.play = gui.add_button("Play", icon=viser.Icon.PLAYER_PLAY, hint="Go on from what is shown, or pause.")
+        step = gui.add_button("Step", icon=viser.Icon.PLAYER_TRACK_NEXT, hint="One time step.")
+        reset = gui.add_button("Reset", icon=viser.Icon.REFRESH, hint="Back to the start.")
+        speed = gui.add_dropdown("speed", SPEEDS, initial_value="1", hint="Times real time.")
+        low, high = player.span
+        self.time = gui.add_slider(
+            "time",
+            min=low,
+            max=max(high, low + 1e-3),
+            step=1e-3,
+            initial_value=low,
+            hint=f"s; look back, {MINUTE:.0f} s of a simulation. Play goes on from there.",
+        )
+
+        @self.play.on_click
+        def _(_: viser.GuiEvent) -> None:
+            self.player.pause() if self.player.playing else self.player.play()
+
+        step.on_click(lambda _: player.step())
+        reset.on_click(lambda _: player.reset())
+
+        @speed.on_update
+        def _(_: viser.GuiEvent) -> None:
+            player.speed = float(speed.value)
+
+        @self.time.on_update
+        def _(event: viser.GuiEvent) -> None:
+            if from_page(event):
+                player.seek(float(self.time.value))
+
+    # --- looking
+
+    def _look(self) -> None:
+        gui = self.server.gui
+        model = self.player.scene.model
+        colours = ", ".join(f"{mode} {colour}" for mode, colour in LEGEND.items())
+        follow = gui.add_checkbox("follow", False, hint="Keep the first body in the middle.")
+        shapes = gui.add_checkbox("collision shapes", False, hint="What touches, instead of what the file shows.")
+
+        @follow.on_update
+        def _(_: viser.GuiEvent) -> None:
+            self.followed = 1 if follow.value and model.njoints > 1 else None
+            self.changed = True
+
+        @shapes.on_update
+        def _(_: viser.GuiEvent) -> None:
+            self.stage.show_shapes(shapes.value)
+
+        hints = {
+            "points": f"Contact points: {colours}.",
+            "normals": "Contact normals.",
+            "forces": f"Contact forces: {colours}. Three quarters of the robot's size is its weight.",
+            "cones": "Friction cones.",
+            "penetration": f"Penetrations, {DEPTH_SHOWN:.0f} times as deep.",
+        }
+        for kind, hint in hints.items():
+            box = gui.add_checkbox(kind, self.marks.shown[kind], hint=hint)
+            box.on_update(lambda event, kind=kind: self._switch(kind, event.target.value))
+
+    def _switch(self, kind: str, on: bool) -> None:
+        self.marks.shown[kind] = on
+        self.changed = True
+
+    # --- physics
+
+    def _physics(self, player: LivePlayer) -> None:
+        gui, scene = self.server.gui, player.scene
+        shapes = [shape.name for shape in scene.geometry.geometryObjects]
+        usual = float(np.median([scene.friction(shape) for shape in shapes])) if shapes else 0.8
+        friction = gui.add_slider(
+            "friction", min=0.0, max=2.0, step=0.01, initial_value=round(min(usual, 2.0), 2), hint="μ of every shape."
+        )
+        solver = gui.add_dropdown(
+            "solver", tuple(solvers()), initial_value=player.sim.solver, hint="Who solves the contact problem."
+        )
+
+        @friction.on_update
+        def _(event: viser.GuiEvent) -> None:
+            if from_page(event):
+                player.set_friction(float(friction.value))
+
+        @solver.on_update
+        def _(event: viser.GuiEvent) -> None:
+            if not from_page(event):
+                return
+            try:
+                player.set_solver(solver.value)
+            except ValueError as error:
+                self.server.gui.add_markdown(f"*{error}*")
+
+    # --- telling
+
+    def update(self, frame: Frame) -> None:
+        """Called for every picture; what is only read is written now and then."""
+        label = "Pause" if self.player.playing else "Play"
+        if self.play.label != label:
+            self.play.label = label
+            self.play.icon = viser.Icon.PLAYER_PAUSE if self.player.playing else viser.Icon.PLAYER_PLAY
+        if isinstance(self.player, LivePlayer):
+            self.push.update()
+        now = time.perf_counter()
+        if now - self._told < SLOW:
+            return
+        self._told = now
+        self._tell(frame)
+        self.plots.update(frame)
+
+    def _tell(self, frame: Frame) -> None:
+        low, high = self.player.span
+        if high > low and (self.time.min, self.time.max) != (low, high):
+            self.time.min, self.time.max = low, high
+        shown = float(np.clip(frame.t, low, high))
+        if abs(self.time.value - shown) > 5e-4:
+            self.time.value = round(shown, 3)
+        modes = np.bincount(frame.modes, minlength=3) if len(frame.modes) else np.zeros(3, int)
+        lines = [
+            f"**t** {frame.t:.3f} s &nbsp; **speed** {self.player.real_time_factor:.2f} × real time",
+            f"**contacts** {len(frame.points)}: {modes[1]} sticking, {modes[2]} sliding, {modes[0]} breaking",
+            f"**residual** {frame.residual:.1e} m/s &nbsp; **penetration** {1e6 * frame.penetration:.2g} µm",
+        ]
+        if not isinstance(self.player, RecordingPlayer):
+            lines.append(f"**step** {frame.step_us:.0f} µs &nbsp; **energy** {frame.energy:.4g} J")
+        if isinstance(self.player, LivePlayer) and self.player.failed:
+            lines.append("**the state is not finite any more**: reset, or look back and go on from there")
+        text = "  \n".join(lines)
+        if self.said.content != text:
+            self.said.content = text

@@ -1,0 +1,44 @@
+"""A stage without a panel, for pages that are saved and for pictures."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+
+import numpy as np
+import viser
+
+from .._taut import Scene
+from .frame import Frame
+from .marks import Marks
+from .page import LOCALHOST
+from .stage import Stage
+
+
+class Set:
+    """A scene and its contacts in a server that nobody is told of; a context manager."""
+
+    def __init__(self, scene: Scene, shown: dict[str, bool] | None = None, follow: bool = False) -> None:
+        """shown: kinds of marks to switch on or off, as in `Marks.shown`."""
+        logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.server = viser.ViserServer(host=LOCALHOST, port=0, verbose=False)
+        self.stage = Stage(self.server, scene)
+        weight = sum(inertia.mass for inertia in scene.model.inertias[1:]) * float(np.linalg.norm(scene.gravity))
+        self.marks = Marks(self.server, self.stage.size, weight or 9.81)
+        self.marks.shown.update(shown or {})
+        self.followed = 1 if follow and scene.model.njoints > 1 else None
+
+    def show(self, frame: Frame) -> None:
+        with self.server.atomic():
+            self.stage.place(frame.q)
+            self.stage.follow(self.followed)
+            self.marks.show(frame)
+
+    def __enter__(self) -> Set:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.server.stop()

@@ -1,0 +1,117 @@
+"""A scene in a page: bodies as frames with their meshes, floors, light."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio
+import viser
+
+from .._taut import Scene
+from .visuals import floors, visuals, wxyz_of
+
+BODIES, SHAPES = "/world/bodies", "/world/shapes"
+
+
+class Stage:
+    """The bodies of a scene. `place` moves them; to follow one the whole world is moved, so that the camera stays the
+    user's."""
+
+    def __init__(self, server: viser.ViserServer, scene: Scene) -> None:
+        self.server, self.model = server, scene.model
+        self.data = self.model.createData()
+        self.world = server.scene.add_frame("/world", show_axes=False)
+        self.offset = np.zeros(3)
+        self.bodies = self._group(BODIES, visuals(scene))
+        self.shapes = self._group(SHAPES, visuals(scene, collision=True), visible=False)
+        self._floors(scene)
+        server.scene.configure_default_lights(cast_shadow=True)
+        self.size = self._size(scene)
+
+    def _group(self, root: str, shown: list, visible: bool = True) -> dict[int, viser.FrameHandle]:
+        self.server.scene.add_frame(root, show_axes=False, visible=visible)
+        frames = {
+            joint: self.server.scene.add_frame(f"{root}/{joint}", show_axes=False)
+            for joint in sorted({visual.joint for visual in shown})
+        }
+        for visual in shown:
+            self.server.scene.add_mesh_simple(
+                f"{root}/{visual.joint}/{visual.name}",
+                *visual.mesh,
+                color=visual.colour,
+                opacity=visual.opacity if visual.opacity < 1 else None,
+                flat_shading=len(visual.mesh[1]) < 500,
+                side="double",
+                position=visual.position,
+                wxyz=visual.wxyz,
+            )
+        return frames
+
+    def _floors(self, scene: Scene) -> None:
+        found = floors(scene)
+        self.stands = any(abs(floor.offset) < 1e-9 and floor.normal[2] > 0.99 for floor in found)
+        for number, floor in enumerate(found):
+            rotation = pinocchio.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), floor.normal).toRotationMatrix()
+            self.server.scene.add_grid(
+                f"/world/floor_{number}",
+                infinite_grid=True,
+                cell_size=0.1,
+                section_size=1.0,
+                cell_color=(214, 216, 220),
+                section_color=(180, 184, 190),
+                fade_distance=30.0,
+                shadow_opacity=0.35,
+                plane_color=(236, 238, 240),
+                plane_opacity=1.0,
+                position=floor.offset * floor.normal,
+                wxyz=wxyz_of(rotation),
+            )
+
+    def _size(self, scene: Scene) -> float:
+        """How large the bodies are at the start, m: what cameras, arrows and gizmos are measured by."""
+        self.place(scene.q0)
+        places = np.array([self.data.oMi[joint].translation for joint in self.bodies if joint])
+        reach = [np.ptp(places, axis=0).max()] if len(places) > 1 else []
+        for visual in visuals(scene, collision=True):
+            if visual.joint:
+                reach.append(float(np.ptp(visual.mesh[0], axis=0).max()))
+        return float(max(reach, default=1.0)) or 1.0
+
+    def place(self, q: np.ndarray) -> None:
+        pinocchio.forwardKinematics(self.model, self.data, np.asarray(q, float))
+        with self.server.atomic():
+            for frames in (self.bodies, self.shapes) if hasattr(self, "shapes") else (self.bodies,):
+                for joint, frame in frames.items():
+                    frame.position = self.data.oMi[joint].translation
+                    frame.wxyz = wxyz_of(self.data.oMi[joint].rotation)
+
+    def show_shapes(self, shapes: bool) -> None:
+        """The shapes that collide, or what the file has to look at."""
+        for root, visible in ((BODIES, not shapes), (SHAPES, shapes)):
+            handle = self.server.scene.get_handle_by_name(root)
+            assert handle is not None
+            handle.visible = visible
+
+    def follow(self, joint: int | None) -> None:
+        """Keep a body in the middle, as last placed; None: the world stands still."""
+        target = np.zeros(3) if joint is None else np.array(self.data.oMi[joint].translation) * (1, 1, 0)
+        if np.any(target != self.offset):
+            self.offset = target
+            self.world.position = -target
+
+    def look_from_front(self, *way: np.ndarray) -> None:
+        """A camera that sees everything as last placed, and at the configurations on the way."""
+        middles = [self._middle()]
+        for q in way:
+            pinocchio.forwardKinematics(self.model, self.data, np.asarray(q, float))
+            middles.append(self._middle())
+        middle, reach = np.mean(middles, axis=0), self.size + 0.6 * float(np.ptp(middles, axis=0).max())
+        if self.stands:  # what falls is seen where it lands
+            middle[2] = min(middle[2], 0.4 * self.size)
+        camera = self.server.initial_camera
+        camera.look_at = middle
+        camera.position = middle + reach * np.array([1.6, -1.8, 0.9])
+        camera.fov = np.deg2rad(45)
+        camera.near = 1e-3 * self.size
+
+    def _middle(self) -> np.ndarray:
+        return np.mean([self.data.oMi[joint].translation for joint in self.bodies if joint] or [np.zeros(3)], axis=0)

@@ -1,0 +1,388 @@
+"""Recordings: what was stepped is what is read back, by taut and by others, whatever happened to the process."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import warnings
+import zipfile
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import taut
+from taut.cli import app
+from taut.recording import MODES, npz
+from taut.recording.columns import COLUMNS
+
+KINDS = ["npz", "mcap"]
+
+
+def go1_simulator(height: float = 0.1) -> taut.Simulator:
+    scene = taut.scenes.make("go1", height=height)
+    sim = taut.Simulator(scene)
+    sim.hold(scene.q0, 300.0, 10.0)
+    return sim
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A Go1 that falls and lands, by rollouts and steps, recorded in both ways: files and what the calls returned."""
+    folder = tmp_path_factory.mktemp("run")
+    returned = {}
+    for kind in KINDS:
+        sim = go1_simulator()
+        q, v = sim.scene.q0, np.zeros(18)
+        with sim.record(folder / f"run.{kind}"):
+            fall = sim.rollout(q, v, steps=5000)  # more than a piece
+            steps = [sim.step(fall.q[-1], fall.v[-1])]
+            for _ in range(49):
+                steps.append(sim.step(steps[-1].q, steps[-1].v))
+            again = sim.rollout(q, v, steps=30)  # from elsewhere
+        returned[kind] = (fall, steps, again)
+    return folder, returned
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_reads_back_equal(run, kind):
+    folder, returned = run
+    recording = taut.load_recording(folder / f"run.{kind}")
+    fall, steps, again = returned[kind]
+    assert recording.complete
+    assert len(recording) == 5080
+    np.testing.assert_array_equal(recording.q[:5001], fall.q)
+    np.testing.assert_array_equal(recording.v[:5001], fall.v)
+    np.testing.assert_array_equal(recording.q[5001:5051], [step.q for step in steps])
+    np.testing.assert_array_equal(recording.q[5051:], again.q[1:])
+    np.testing.assert_array_equal(recording.contacts[:5000], fall.contacts)
+    assert recording.statuses[:5000] == [report.status for report in fall.reports]
+    np.testing.assert_array_equal(recording.iterations[:5000], [report.iterations for report in fall.reports])
+    np.testing.assert_array_equal(recording.worst_residuals[:5000], [r.residuals.worst for r in fall.reports])
+    for k, step in enumerate(steps, start=5000):
+        rows = recording.of_step(k)
+        np.testing.assert_array_equal(recording.impulses[rows], step.impulses)
+        np.testing.assert_array_equal(recording.points[rows], [contact.point for contact in step.contacts])
+        np.testing.assert_array_equal(recording.normals[rows], [contact.normal for contact in step.contacts])
+        np.testing.assert_array_equal(recording.gaps[rows], [contact.gap for contact in step.contacts])
+        identities = list(zip(recording.pairs[rows], recording.slots[rows], strict=True))
+        assert identities == [contact.identity for contact in step.contacts]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_step_from_elsewhere_is_a_restart(run, kind):
+    recording = taut.load_recording(run[0] / f"run.{kind}")
+    assert recording.restarts.tolist() == [5050]
+    np.testing.assert_array_equal(recording.restart_q[0], recording.q[0])
+
+
+def test_both_kinds_hold_the_same(run):
+    one, other = (taut.load_recording(run[0] / f"run.{kind}") for kind in KINDS)
+    for column in COLUMNS:
+        np.testing.assert_array_equal(getattr(one, column), getattr(other, column), err_msg=column)
+    assert one.metadata["options"] == other.metadata["options"]
+
+
+def test_recording_does_not_change_the_run(run):
+    sim = go1_simulator()
+    plain = sim.rollout(sim.scene.q0, np.zeros(18), steps=5000)
+    np.testing.assert_array_equal(plain.q, run[1]["npz"][0].q)
+
+
+def test_metadata_says_what_was_run(run):
+    about = taut.load_recording(run[0] / "run.npz").metadata
+    assert about["taut"] == taut.__version__
+    assert about["options"]["dt"] == 1e-3
+    assert about["options"]["solver"] == "auto"
+    assert about["source"].endswith("go1.urdf")
+    assert len(about["joints"]) == 13
+
+
+def test_options_make_an_equal_simulator():
+    scene = taut.scenes.make("cube_on_plane")
+    sim = taut.Simulator(scene, dt=2e-3, solver="pgs", sides=6, correction=0.3, max_iterations=50, integrator="moreau")
+    options = sim.options
+    assert options["max_iterations"] == 50
+    assert taut.Simulator(scene, **options).options == options
+
+
+def test_the_model_comes_back(run):
+    recording = taut.load_recording(run[0] / "run.mcap")
+    original = taut.scenes.make("go1")
+    assert recording.model == original.model
+    assert [g.name for g in recording.scene.geometry.geometryObjects] == recording.metadata["shapes"]
+
+
+# --- others read it
+
+
+def test_numpy_reads_it(run):
+    recording = taut.load_recording(run[0] / "run.npz")
+    with np.load(run[0] / "run.npz") as file:
+        assert set(file.files) == {"metadata", "t", *COLUMNS}
+        for column in COLUMNS:
+            np.testing.assert_array_equal(file[column], getattr(recording, column))
+        np.testing.assert_allclose(file["t"], 1e-3 * np.arange(5081))
+        assert json.loads(file["metadata"].item())["taut"] == taut.__version__
+    assert zipfile.ZipFile(run[0] / "run.npz").testzip() is None
+
+
+def test_a_long_recording_keeps_its_pieces(tmp_path, monkeypatch, run):
+    monkeypatch.setattr(npz, "WHOLE_BELOW", 100_000)
+    recording = taut.load_recording(run[0] / "run.npz")
+    recording.save(tmp_path / "long.npz")
+    again = taut.load_recording(tmp_path / "long.npz")
+    assert again.complete
+    for column in COLUMNS:
+        np.testing.assert_array_equal(getattr(again, column), getattr(recording, column), err_msg=column)
+    with np.load(tmp_path / "long.npz") as file:
+        pieces = [file[f"q/{k:06d}"] for k in range(2)]
+        np.testing.assert_array_equal(np.concatenate(pieces), recording.q[1:])
+    assert zipfile.ZipFile(tmp_path / "long.npz").testzip() is None
+
+
+def test_the_reader_of_mcap_agrees(run):
+    reader = pytest.importorskip("mcap.reader")
+    decoder = pytest.importorskip("mcap_ros2.decoder")
+    recording = taut.load_recording(run[0] / "run.mcap")
+    counts = dict.fromkeys(("/state", "/report", "/contacts", "/restart"), 0)
+    with open(run[0] / "run.mcap", "rb") as file:
+        source = reader.make_reader(file, validate_crcs=True, decoder_factories=[decoder.DecoderFactory()])
+        summary = source.get_summary()
+        assert summary.statistics.message_count == 3 * 5080 + 2
+        assert [item.name for item in source.iter_metadata()] == ["taut"]
+        for _, channel, message, content in source.iter_decoded_messages():
+            counts[channel.topic] += 1
+            k = message.sequence
+            assert message.log_time == round(1e9 * 1e-3 * k)
+            if channel.topic == "/state":
+                assert content.q == recording.q[k].tolist()
+                assert content.v == recording.v[k].tolist()
+            elif channel.topic == "/report":
+                assert content.iterations == recording.iterations[k - 1]
+                assert content.natural == recording.residuals[k - 1, 3]
+            elif channel.topic == "/contacts":
+                rows = recording.of_step(k - 1)
+                assert [c.impulse for c in content.contacts] == recording.impulses[rows].tolist()
+                assert [c.mode for c in content.contacts] == recording.modes[rows].tolist()
+    assert counts == {"/state": 5080, "/report": 5080, "/contacts": 5080, "/restart": 2}
+
+
+# --- what it means
+
+
+def test_modes_of_a_cube_that_slides_and_stops(tmp_path):
+    """It slides for v0 / (mu g) and sticks from then on."""
+    v0, mu = 1.0, 0.4
+    scene = taut.scenes.make("sliding_cube", mu=mu)
+    sim = taut.Simulator(scene)
+    with sim.record(tmp_path / "cube.npz"):
+        sim.rollout(scene.q0, [v0, 0, 0, 0, 0, 0], steps=400)
+    recording = taut.load_recording(tmp_path / "cube.npz")
+    slides = [
+        "sliding" in {MODES[mode] for mode in recording.modes[recording.of_step(k)]} for k in range(len(recording))
+    ]
+    stops = round(v0 / (mu * 9.81) / 1e-3)
+    assert all(slides[: stops - 1])
+    assert not any(slides[stops + 1 :])
+    assert {MODES[mode] for mode in recording.modes[recording.of_step(399)]} == {"sticking"}
+
+
+def test_a_contact_that_opens_is_breaking(tmp_path):
+    scene = taut.scenes.make("cube_on_plane")
+    sim = taut.Simulator(scene)
+    with sim.record(tmp_path / "cube.npz"):
+        sim.rollout(scene.q0, [0, 0, 0.01, 0, 0, 0], steps=1)
+    recording = taut.load_recording(tmp_path / "cube.npz")
+    assert len(recording.modes) == 4
+    assert {MODES[mode] for mode in recording.modes} == {"breaking"}
+    assert not recording.impulses.any()
+
+
+def test_impulses_carry_the_weight(tmp_path):
+    scene = taut.scenes.make("cube_on_plane")
+    sim = taut.Simulator(scene)
+    with sim.record(tmp_path / "cube.npz"):
+        sim.rollout(scene.q0, np.zeros(6), steps=50)
+    recording = taut.load_recording(tmp_path / "cube.npz")
+    weight = sum(inertia.mass for inertia in scene.model.inertias) * 9.81 * 1e-3
+    assert recording.impulses[recording.of_step(49), 2].sum() == pytest.approx(weight, rel=1e-3)
+
+
+# --- processes that end as they should not
+
+RECORDER = """
+import sys, numpy as np, taut
+sim = taut.Simulator(taut.scenes.make("go1", height=0.1))
+sim.hold(sim.scene.q0, 300.0, 10.0)
+recorder = sim.record(sys.argv[1])
+q, v = sim.scene.q0, np.zeros(18)
+for _ in range(int(sys.argv[2])):
+    path = sim.rollout(q, v, steps=1000)
+    q, v = path.q[-1], path.v[-1]
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_killed_process_leaves_a_readable_file(tmp_path, kind):
+    path = tmp_path / f"killed.{kind}"
+    process = subprocess.Popen([sys.executable, "-c", RECORDER, str(path), "1000000"])
+    deadline = time.monotonic() + 60
+    while (not path.exists() or path.stat().st_size < 8e6) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    with pytest.warns(taut.TautWarning, match="was not finished"):
+        recording = taut.load_recording(path)
+    assert not recording.complete
+    assert len(recording) > 4096
+    sim = go1_simulator()
+    expected = sim.rollout(sim.scene.q0, np.zeros(18), steps=len(recording))
+    np.testing.assert_array_equal(recording.q, expected.q)
+    np.testing.assert_array_equal(recording.contacts, expected.contacts)
+
+    finished = tmp_path / "finished.npz"
+    recording.save(finished)
+    again = taut.load_recording(finished)
+    assert again.complete
+    np.testing.assert_array_equal(again.q, expected.q)
+
+
+def test_a_recorder_nobody_closes_is_finished_at_the_end(tmp_path):
+    path = tmp_path / "open.npz"
+    done = subprocess.run([sys.executable, "-c", RECORDER, str(path), "2"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    recording = taut.load_recording(path)
+    assert recording.complete
+    assert len(recording) == 2000
+
+
+def test_a_full_disk_is_told(tmp_path):
+    """Of 200 kB: the first piece does not fit."""
+    code = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))" + RECORDER
+    done = subprocess.run(
+        [sys.executable, "-c", code + "recorder.close()\n", str(tmp_path / "full.npz"), "100"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 1
+    assert "could not go on recording" in done.stderr
+    assert "full.npz" in done.stderr
+
+
+def test_an_error_in_the_run_keeps_what_was_done(tmp_path):
+    sim = go1_simulator()
+    with pytest.raises(ValueError, match="is nan"), sim.record(tmp_path / "run.npz"):
+        path = sim.rollout(sim.scene.q0, np.zeros(18), steps=10)
+        sim.step(path.q[-1], np.full(18, np.nan))
+    assert len(taut.load_recording(tmp_path / "run.npz")) == 10
+    sim.step(sim.scene.q0, np.zeros(18))  # not recorded any more
+    assert len(taut.load_recording(tmp_path / "run.npz")) == 10
+
+
+# --- wrong files
+
+
+@pytest.mark.parametrize("share", [0.0001, 0.01, 0.3, 0.6, 0.95, 0.9999])
+def test_a_truncated_npz_gets_a_clear_error(run, tmp_path, share):
+    whole = (run[0] / "run.npz").read_bytes()
+    path = tmp_path / "cut.npz"
+    path.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(ValueError, match=r"cut\.npz (is cut short|has lost its end|is empty|is not a recording)"):
+        taut.load_recording(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_unfinished_file_cut_anywhere_is_a_prefix_or_an_error(run, tmp_path, kind, rng):
+    sim = go1_simulator()
+    recorder = sim.record(tmp_path / f"whole.{kind}")
+    for _ in range(3):
+        sim.rollout(sim.scene.q0, np.zeros(18), steps=50)
+        recorder.flush()
+    path = tmp_path / f"cut.{kind}"
+    shutil.copy(recorder.path, path)
+    recorder.close()
+    complete = taut.load_recording(recorder.path)
+    content = path.read_bytes()
+    lengths = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", taut.TautWarning)
+        assert len(taut.load_recording(path)) == 150
+        for size in rng.integers(1, len(content), 100):
+            path.write_bytes(content[:size])
+            try:
+                recording = taut.load_recording(path)
+            except ValueError as error:
+                assert path.name in str(error)
+                lengths.add(None)
+                continue
+            assert not recording.complete
+            lengths.add(len(recording))
+            np.testing.assert_array_equal(recording.q, complete.q[: len(recording.q)])
+    assert lengths == {None, 0, 50, 100}
+
+
+def test_foreign_files_get_a_clear_error(tmp_path):
+    np.savez(tmp_path / "arrays.npz", q=np.zeros((3, 7)))
+    (tmp_path / "text.npz").write_text("not a zip")
+    (tmp_path / "empty.npz").write_bytes(b"")
+    with zipfile.ZipFile(tmp_path / "archive.npz", "w") as file:
+        file.writestr("readme.txt", "hello")
+    for name in ("arrays", "text", "archive"):
+        with pytest.raises(ValueError, match=f"{name}.npz is not a recording of taut"):
+            taut.load_recording(tmp_path / f"{name}.npz")
+    with pytest.raises(ValueError, match=r"empty\.npz is empty"):
+        taut.load_recording(tmp_path / "empty.npz")
+    with pytest.raises(FileNotFoundError, match=r"none\.npz"):
+        taut.load_recording(tmp_path / "none.npz")
+
+
+def test_a_foreign_mcap_gets_a_clear_error(tmp_path):
+    writer = pytest.importorskip("mcap.writer")
+    with open(tmp_path / "other.mcap", "wb") as file:
+        other = writer.Writer(file)
+        other.start()
+        other.finish()
+    with pytest.raises(ValueError, match=r"other\.mcap is not a recording of taut"):
+        taut.load_recording(tmp_path / "other.mcap")
+
+
+def test_a_later_format_is_refused(run, tmp_path):
+    """A file of a later taut says which one it needs."""
+    recording = taut.load_recording(run[0] / "run.npz")
+    recording.metadata = {**recording.metadata, "format": 99, "taut": "9.9"}
+    recording.save(tmp_path / "later.mcap")
+    with pytest.raises(ValueError, match=r"format 99 of taut 9\.9"):
+        taut.load_recording(tmp_path / "later.mcap")
+
+
+def test_wrong_requests_are_named(tmp_path):
+    sim = go1_simulator()
+    with pytest.raises(ValueError, match=r"run\.csv"):
+        sim.record(tmp_path / "run.csv")
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        sim.record(tmp_path / "nowhere" / "run.npz")
+    with sim.record(tmp_path / "run.npz"), pytest.raises(ValueError, match=r"run\.npz.*already"):
+        sim.record(tmp_path / "other.npz")
+    recording = taut.load_recording(tmp_path / "run.npz")
+    assert len(recording) == 0
+    with pytest.raises(IndexError, match="step 0 of 0"):
+        recording.of_step(0)
+
+
+def test_the_bench_reads_back_equal(tmp_path):
+    path = tmp_path / "bench.json"
+    arguments = ["bench", "recording", "--steps", "20000", "--chunk", "5000", "--json", str(path)]
+    result = CliRunner(env={"COLUMNS": "100"}).invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    results = json.loads(path.read_text())["results"]
+    assert [row["name"] for row in results] == ["not recorded", "npz", "mcap"]
+    assert all(row["equal"] for row in results)
+    # 5 to 12 % of the step on a quiet machine (docs/recordings.md); a recorder that is slow by nature costs far more.
+    assert all(row["cost_processor"] < 0.6 for row in results)
