@@ -43,8 +43,8 @@ MatrixXd bars_of(const ArrayLike& like, const char* name, int nv, int steps) {
 }
 
 RunAdjoint adjoint(const Simulator& simulator, const Trajectory& trajectory, const ArrayLike& q_bar,
-                const ArrayLike& v_bar, const std::vector<std::string>& theta, const std::string& collision,
-                std::optional<double> temperature, bool move_contacts) {
+                   const ArrayLike& v_bar, const std::vector<std::string>& theta, const std::string& collision,
+                   std::optional<double> temperature, bool move_contacts) {
   const int nv = simulator.scene().model.nv, steps = trajectory.run.steps();
   if (trajectory.run.v.rows() != nv) throw std::invalid_argument("adjoint: this trajectory is of another scene");
   const MatrixXd q_bars = bars_of(q_bar, "q_bar", nv, steps), v_bars = bars_of(v_bar, "v_bar", nv, steps);
@@ -143,8 +143,7 @@ BatchAdjoint vjps(const Simulator& simulator, const ArrayLike& q, const ArrayLik
     nb::gil_scoped_release release;
     for_each_state(simulator, batch.q, batch.v, batch.tau, threads,
                    [&](int i, const Simulator& stepped, StepDerivatives& derivatives) {
-                     const taut::StepAdjoint& found =
-                         derivatives.vjp(stepped, q_bars.col(i), v_bars.col(i), options);
+                     const taut::StepAdjoint& found = derivatives.vjp(stepped, q_bars.col(i), v_bars.col(i), options);
                      out.q.row(i) = found.q;
                      out.v.row(i) = found.v;
                      out.tau.row(i) = found.tau;

@@ -127,7 +127,8 @@ void bind_derivatives(nb::module_& m, nb::class_<taut::Simulator>& simulator) {
       .def_ro("nearest", &Certificate::nearest, "The least of them: small, and the derivative may be one-sided.")
       .def_ro("unknowns", &Certificate::unknowns)
       .def_ro("rank", &Certificate::rank, "Less than unknowns: constraints repeat each other, impulses are not unique.")
-      .def_ro("conditioning", &Certificate::conditioning, "What is left of the constraint that the others repeat most nearly, as a share of it.")
+      .def_ro("conditioning", &Certificate::conditioning,
+              "What is left of the constraint that the others repeat most nearly, as a share of it.")
       .def_ro("unique", &Certificate::unique,
               "False where redundant contacts slide while they turn: several velocities solve such a step, and the "
               "derivative is that of one of them.")
@@ -148,9 +149,10 @@ void bind_derivatives(nb::module_& m, nb::class_<taut::Simulator>& simulator) {
       .def_ro("dimpulse_dq", &StepJacobian::dimpulse_dq, "Of the impulses, if asked for; rows as those of problem().")
       .def_ro("dimpulse_dv", &StepJacobian::dimpulse_dv)
       .def_ro("dimpulse_dtau", &StepJacobian::dimpulse_dtau)
-      .def_ro("dq_dforce", &StepJacobian::dq_dforce,
-              "Of external forces, if asked for: (nv, 6 njoints), (force, moment) of each joint in its frame, the world "
-              "first.")
+      .def_ro(
+          "dq_dforce", &StepJacobian::dq_dforce,
+          "Of external forces, if asked for: (nv, 6 njoints), (force, moment) of each joint in its frame, the world "
+          "first.")
       .def_ro("dv_dforce", &StepJacobian::dv_dforce)
       .def_ro("certificate", &StepJacobian::certificate);
 

@@ -274,10 +274,10 @@ void bind_scene(nb::module_& m) {
             if (s.geometry.existCollisionPair(pair)) s.geometry.removeCollisionPair(pair);
           },
           "shape_1"_a, "shape_2"_a, "These two shapes pass through each other.")
-      .def_prop_ro(
-          "parameters", &taut::parameter_names,
-          "Names of all that a step can be differentiated by, for `vjp(..., theta=...)`: 'friction:floor', 'mass:trunk', "
-          "'gravity', ….")
+      .def_prop_ro("parameters", &taut::parameter_names,
+                   "Names of all that a step can be differentiated by, for `vjp(..., theta=...)`: 'friction:floor', "
+                   "'mass:trunk', "
+                   "'gravity', ….")
       .def(
           "parameter",
           [](const Scene& s, const std::string& name) { return taut::value_of(s, taut::find_parameter(s, name)); },

@@ -23,9 +23,9 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using taut::Simulator;
 using taut::python::ArrayLike;
-using taut::python::Trajectory;
 using taut::python::Tape;
 using taut::python::tape_of;
+using taut::python::Trajectory;
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using OptionalArray = std::optional<ArrayLike>;
 
@@ -257,11 +257,15 @@ void bind_simulator(nb::module_& m) {
   nb::class_<Trajectory>(m, "Trajectory", "The result of a rollout; row 0 is the start.")
       .def_prop_ro(
           "q",
-          [](const Trajectory& t) { return Eigen::Map<const RowMatrix>(t.run.q.data(), t.run.q.cols(), t.run.q.rows()); },
+          [](const Trajectory& t) {
+            return Eigen::Map<const RowMatrix>(t.run.q.data(), t.run.q.cols(), t.run.q.rows());
+          },
           nb::rv_policy::reference_internal, "(steps + 1, nq)")
       .def_prop_ro(
           "v",
-          [](const Trajectory& t) { return Eigen::Map<const RowMatrix>(t.run.v.data(), t.run.v.cols(), t.run.v.rows()); },
+          [](const Trajectory& t) {
+            return Eigen::Map<const RowMatrix>(t.run.v.data(), t.run.v.cols(), t.run.v.rows());
+          },
           nb::rv_policy::reference_internal, "(steps + 1, nv)")
       .def_ro("reports", &Trajectory::reports)
       .def_ro("contacts", &Trajectory::contacts, "Number of contacts of each step.")

@@ -13,12 +13,11 @@ namespace taut {
 
 void for_each_state(const Simulator& simulator, const Eigen::Ref<const Eigen::MatrixXd>& q,
                     const Eigen::Ref<const Eigen::MatrixXd>& v, const Eigen::Ref<const Eigen::MatrixXd>& tau,
-                    int threads,
-                    const std::function<void(int, const Simulator&, StepDerivatives&)>& visit) {
+                    int threads, const std::function<void(int, const Simulator&, StepDerivatives&)>& visit) {
   const int count = static_cast<int>(q.cols());
   if (v.cols() != count || (tau.cols() != 0 && tau.cols() != count)) {
-    throw std::invalid_argument("batch: there are " + std::to_string(count) + " states q, " +
-                                std::to_string(v.cols()) + " v and " + std::to_string(tau.cols()) + " tau");
+    throw std::invalid_argument("batch: there are " + std::to_string(count) + " states q, " + std::to_string(v.cols()) +
+                                " v and " + std::to_string(tau.cols()) + " tau");
   }
   if (threads < 0) throw std::invalid_argument("batch: threads is " + std::to_string(threads));
   if (threads == 0) threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));

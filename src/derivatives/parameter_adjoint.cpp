@@ -133,14 +133,15 @@ double surface(const Simulator& simulator, const StepMultipliers& bars, const Pa
   double result = 0.0;
   const auto shapes_of = [&](int contact) {
     const auto& pair =
-        scene.geometry.collisionPairs[static_cast<std::size_t>(record.contacts[static_cast<std::size_t>(contact)].pair)];
+        scene.geometry
+            .collisionPairs[static_cast<std::size_t>(record.contacts[static_cast<std::size_t>(contact)].pair)];
     return std::pair<std::size_t, std::size_t>(pair.first, pair.second);
   };
   if (parameter.kind == Kind::friction) {
     for (const ImpulseResponse::Slide& slide : bars.response.slides()) {  // λ_t = μ λ_n d
       const auto shapes = shapes_of(slide.block);
-      const double slope = share(scene, shapes, parameter, scene.pair_friction,
-                                 friction_slopes(scene, shapes.first, shapes.second));
+      const double slope =
+          share(scene, shapes, parameter, scene.pair_friction, friction_slopes(scene, shapes.first, shapes.second));
       result += slope * record.impulse[slide.start + 2] * slide.d.dot(bars.lambda_bar.segment<2>(slide.start));
     }
   } else if (parameter.kind == Kind::restitution) {
@@ -163,7 +164,8 @@ double surface(const Simulator& simulator, const StepMultipliers& bars, const Pa
   return result;
 }
 
-// Shapes that move or grow on bodies that do not: points, frames and gaps of contacts change, velocities of bodies stay.
+// Shapes that move or grow on bodies that do not: points, frames and gaps of contacts change, velocities of bodies
+// stay.
 VectorXd shape(const Simulator& simulator, const StepMultipliers& bars, const Parameter& parameter) {
   const Record& record = simulator.record();
   const auto& geometry = simulator.scene().geometry;
@@ -186,7 +188,8 @@ VectorXd shape(const Simulator& simulator, const StepMultipliers& bars, const Pa
       moved.gap.row(2).leftCols<3>() = sizes.gap.middleCols<3>(3 * side);
     }
     const auto relative = [&](std::span<const Vector6> twists) {
-      return Vector6(twists[static_cast<std::size_t>(contact.joint_1)] - twists[static_cast<std::size_t>(contact.joint_2)]);
+      return Vector6(twists[static_cast<std::size_t>(contact.joint_1)] -
+                     twists[static_cast<std::size_t>(contact.joint_2)]);
     };
     const Vector3d y = bars.y.segment<3>(motion.start), lambda = record.impulse.segment<3>(motion.start);
     Vector6 bar = motion.wrenches(moved, y).transpose() * relative(bars.motion.twists());

@@ -52,8 +52,8 @@ RolloutAdjoint pull_back(Simulator& twin, const Rollout& run, const Eigen::Ref<c
     const int first = segment * run.every, last = std::min(steps, first + run.every);
     twin.restore(run.checkpoints[static_cast<std::size_t>(segment)]);
     for (int k = first; k < last; ++k) {
-      memory[static_cast<std::size_t>(k - first)] = k == first ? run.checkpoints[static_cast<std::size_t>(segment)]
-                                                               : twin.state();
+      memory[static_cast<std::size_t>(k - first)] =
+          k == first ? run.checkpoints[static_cast<std::size_t>(segment)] : twin.state();
       make_step(k);
     }
     for (int k = last - 1; k >= first; --k) {

@@ -192,8 +192,8 @@ void add_product(const MatrixView& A, const MatrixView& B, MatrixView C) {
 void add_product_transposed(const MatrixView& A, const MatrixView& B, MatrixView C) {
 #ifdef TAUT_HAS_WIDE_PRODUCT
   if (A.rows() >= kLeastRows && has_wide_units()) {
-    add_wide_product<true>(static_cast<int>(A.rows()), static_cast<int>(B.rows()), static_cast<int>(A.cols()),
-                           A.data(), A.outerStride(), B.data(), B.outerStride(), C.data(), C.outerStride());
+    add_wide_product<true>(static_cast<int>(A.rows()), static_cast<int>(B.rows()), static_cast<int>(A.cols()), A.data(),
+                           A.outerStride(), B.data(), B.outerStride(), C.data(), C.outerStride());
     return;
   }
 #endif

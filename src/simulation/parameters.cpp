@@ -130,7 +130,8 @@ Parameter find_parameter(const Scene& scene, const std::string& name) {
   if (bar == std::string::npos) return found;
   found.other = shape_of(scene, rest.substr(bar + 1), name);
   const auto& pairs = entry->kind == Kind::friction ? scene.pair_friction : scene.pair_restitution;
-  if (!pairs.contains(pair_of(scene, found))) fail("'" + name + "': this pair has no value of its own, its shapes have");
+  if (!pairs.contains(pair_of(scene, found)))
+    fail("'" + name + "': this pair has no value of its own, its shapes have");
   return found;
 }
 
@@ -161,18 +162,20 @@ VectorXd value_of(const Scene& scene, const Parameter& parameter) {
   VectorXd value(parameter.size);
   switch (parameter.kind) {
     case Kind::friction:
-      value[0] = parameter.other >= 0 ? scene.pair_friction.at(pair_of(scene, parameter)) : scene.surfaces[index].friction;
+      value[0] =
+          parameter.other >= 0 ? scene.pair_friction.at(pair_of(scene, parameter)) : scene.surfaces[index].friction;
       break;
     case Kind::restitution:
-      value[0] =
-          parameter.other >= 0 ? scene.pair_restitution.at(pair_of(scene, parameter)) : scene.surfaces[index].restitution;
+      value[0] = parameter.other >= 0 ? scene.pair_restitution.at(pair_of(scene, parameter))
+                                      : scene.surfaces[index].restitution;
       break;
     case Kind::compliance:
       value[0] = scene.surfaces[index].compliance;
       break;
     case Kind::size: {
       int k = 0;
-      if (!visit_sizes(*scene.geometry.geometryObjects[index].geometry, [&](const double& size) { value[k++] = size; })) {
+      if (!visit_sizes(*scene.geometry.geometryObjects[index].geometry,
+                       [&](const double& size) { value[k++] = size; })) {
         value.setOnes();  // scales of a mesh
       }
       break;

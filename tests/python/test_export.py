@@ -131,6 +131,21 @@ def test_a_simulator_displays_itself():
     assert "6 dof" in text
 
 
+def test_what_a_notebook_shows_is_a_picture(tmp_path):
+    """As a notebook does: the text within a page."""
+    sim = taut.Simulator(taut.scenes.make("stack", n=3))
+    page = tmp_path / "cell.html"
+    page.write_text(f"<!doctype html><meta charset='utf-8'><body>{sim._repr_html_()}</body>")
+    browser = open_browser(800, 600)
+    try:
+        browser.open(page.as_uri())
+        until(lambda: browser.picture()[100:400].std() > 5, 120, "a picture")
+        time.sleep(1.0)
+        assert browser.errors() == []
+    finally:
+        browser.close()
+
+
 # --- plots
 
 

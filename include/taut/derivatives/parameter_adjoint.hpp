@@ -16,9 +16,9 @@ struct StepMultipliers {
   const RowMotion& motion;  ///< after its `pull`
   const RowConditions& conditions;
   const InverseDynamicsAdjoint &adjoint, &adjoint_slow;
-  const Eigen::VectorXd &force, &slow;                 ///< `slow` is empty where there is none
+  const Eigen::VectorXd &force, &slow;  ///< `slow` is empty where there is none
   const Eigen::VectorXd &acceleration, &slow_acceleration;
-  const Eigen::VectorXd &y, &approach_bar, &gap_bar;   ///< of the rows
+  const Eigen::VectorXd &y, &approach_bar, &gap_bar;  ///< of the rows
   const Eigen::VectorXd& lambda_bar;
 };
 

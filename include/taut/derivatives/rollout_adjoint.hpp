@@ -19,9 +19,9 @@ struct Rollout {
 
 /// The gradient of a cost of the states, by all that the run depends on.
 struct RolloutAdjoint {
-  Eigen::VectorXd q, v;           ///< of the first state, in its tangent
-  Eigen::MatrixXd taus;           ///< nv × steps
-  Eigen::MatrixXd controls{};     ///< actuators × steps, or no column without controls
+  Eigen::VectorXd q, v;        ///< of the first state, in its tangent
+  Eigen::MatrixXd taus;        ///< nv × steps
+  Eigen::MatrixXd controls{};  ///< actuators × steps, or no column without controls
   std::vector<Eigen::VectorXd> theta{};
 };
 

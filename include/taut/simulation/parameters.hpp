@@ -57,8 +57,8 @@ std::vector<std::string> parameter_names(const Scene& scene);
 /// What it is now; a placement is zero. Throws std::invalid_argument for a simulator's.
 Eigen::VectorXd value_of(const Scene& scene, const Parameter& parameter);
 
-/// Throws std::invalid_argument on wrong sizes, values that make no sense, and what cannot be set (the size of a mesh, a
-/// simulator's). Sizes and what belongs to a pair are felt by simulators made afterwards.
+/// Throws std::invalid_argument on wrong sizes, values that make no sense, and what cannot be set (the size of a mesh,
+/// a simulator's). Sizes and what belongs to a pair are felt by simulators made afterwards.
 void set_value(Scene& scene, const Parameter& parameter, const Eigen::Ref<const Eigen::VectorXd>& value);
 
 /// Slopes of the friction of two shapes in that of each; of a tie half and half.

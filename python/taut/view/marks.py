@@ -49,7 +49,7 @@ class Marks:
     def _points(self, frame: Frame, colours: np.ndarray) -> None:
         if not self._hidden("points", len(frame.points)):
             self.scene.add_point_cloud(
-                "/world/points", frame.points, colours, point_size=0.025 * self.size, point_shape="circle"
+                "/world/points", frame.points, colours, point_size=0.02 * self.size, point_shape="circle"
             )
 
     def _lines(self, kind: str, starts: np.ndarray, along: np.ndarray, colours: np.ndarray, width: float) -> None:
@@ -60,13 +60,13 @@ class Marks:
             self.scene.add_line_segments(f"/world/{kind}", ends, both, thickness=width * self.size)
 
     def _forces(self, frame: Frame, colours: np.ndarray) -> None:
-        # An impact is a hundred times the weight: arrows grow with small forces, and end at 1.5 times the size.
+        # An impact is a hundred times the weight: arrows grow with small forces, and end at the size.
         strength = np.linalg.norm(frame.forces, axis=1, keepdims=True) / self.weight
-        arrows = 1.5 * self.size * frame.forces / self.weight / (1 + strength)
+        arrows = self.size * frame.forces / self.weight / (1 + strength)
         long = np.linalg.norm(arrows, axis=1) > 0.02 * self.size if len(arrows) else np.empty(0, bool)
         if not self._hidden("forces", int(long.sum())):
             ends = np.stack([frame.points[long], frame.points[long] + arrows[long]], axis=1)
-            thin = 0.012 * self.size
+            thin = 0.009 * self.size
             self.scene.add_arrows(
                 "/world/forces", ends, colours[long], shaft_radius=thin, head_radius=2.2 * thin, head_length=5 * thin
             )
@@ -74,7 +74,7 @@ class Marks:
     def _cones(self, frame: Frame, colours: np.ndarray) -> None:
         if self._hidden("cones", len(frame.points)):
             return
-        height = 0.15 * self.size
+        height = 0.12 * self.size
         turns = np.array([wxyz_of(turn) for turn in contact_frames(frame.normals)])
         scales = height * np.stack([frame.mu, frame.mu, np.ones_like(frame.mu)], axis=-1)
         self.scene.add_batched_meshes_simple(

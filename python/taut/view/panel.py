@@ -101,7 +101,7 @@ class Panel:
         hints = {
             "points": f"Contact points: {colours}.",
             "normals": "Contact normals.",
-            "forces": f"Contact forces: {colours}. Three quarters of the robot's size is its weight.",
+            "forces": f"Contact forces: {colours}. Half as long as the robot is its weight.",
             "cones": "Friction cones.",
             "penetration": f"Penetrations, {DEPTH_SHOWN:.0f} times as deep.",
         }

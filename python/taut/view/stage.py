@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pinocchio
 import viser
@@ -25,7 +27,8 @@ class Stage:
         self.shapes = self._group(SHAPES, visuals(scene, collision=True), visible=False)
         self._floors(scene)
         server.scene.configure_default_lights(cast_shadow=True)
-        self.size = self._size(scene)
+        self.box = self._box(scene)
+        self.size = float(self.box.max())  # what cameras, arrows and gizmos are measured by
 
     def _group(self, root: str, shown: list, visible: bool = True) -> dict[int, viser.FrameHandle]:
         self.server.scene.add_frame(root, show_axes=False, visible=visible)
@@ -66,20 +69,23 @@ class Stage:
                 wxyz=wxyz_of(rotation),
             )
 
-    def _size(self, scene: Scene) -> float:
-        """How large the bodies are at the start, m: what cameras, arrows and gizmos are measured by."""
+    def _box(self, scene: Scene) -> np.ndarray:
+        """How large the bodies are together at the start, m."""
         self.place(scene.q0)
-        places = np.array([self.data.oMi[joint].translation for joint in self.bodies if joint])
-        reach = [np.ptp(places, axis=0).max()] if len(places) > 1 else []
+        corners = []
         for visual in visuals(scene, collision=True):
             if visual.joint:
-                reach.append(float(np.ptp(visual.mesh[0], axis=0).max()))
-        return float(max(reach, default=1.0)) or 1.0
+                sides = zip(visual.mesh[0].min(axis=0), visual.mesh[0].max(axis=0), strict=True)
+                w, x, y, z = visual.wxyz
+                place = pinocchio.SE3(pinocchio.Quaternion(w, x, y, z).toRotationMatrix(), visual.position)
+                where = self.data.oMi[visual.joint] * place
+                corners += [where.act(np.array(corner, float)) for corner in itertools.product(*sides)]
+        return np.ptp(corners, axis=0) if corners else np.ones(3)
 
     def place(self, q: np.ndarray) -> None:
         pinocchio.forwardKinematics(self.model, self.data, np.asarray(q, float))
         with self.server.atomic():
-            for frames in (self.bodies, self.shapes) if hasattr(self, "shapes") else (self.bodies,):
+            for frames in (self.bodies, self.shapes):
                 for joint, frame in frames.items():
                     frame.position = self.data.oMi[joint].translation
                     frame.wxyz = wxyz_of(self.data.oMi[joint].rotation)
@@ -106,10 +112,10 @@ class Stage:
             middles.append(self._middle())
         middle, reach = np.mean(middles, axis=0), self.size + 0.6 * float(np.ptp(middles, axis=0).max())
         if self.stands:  # what falls is seen where it lands
-            middle[2] = min(middle[2], 0.4 * self.size)
+            middle[2] = min(middle[2], 0.5 * self.box[2])
         camera = self.server.initial_camera
         camera.look_at = middle
-        camera.position = middle + reach * np.array([1.6, -1.8, 0.9])
+        camera.position = middle + reach * np.array([1.15, -1.3, 0.65])
         camera.fov = np.deg2rad(45)
         camera.near = 1e-3 * self.size
 
