@@ -14,7 +14,7 @@ void forward_columns(const MatrixView& L, Eigen::Ref<MatrixXd> X) {
     for (Eigen::Index i = 0; i < k; ++i) {
       if (L(k, i) != 0.0) X.col(k) -= L(k, i) * X.col(i);
     }
-    X.col(k) /= L(k, k);
+    X.col(k) *= 1.0 / L(k, k);
   }
 }
 
@@ -74,9 +74,10 @@ void ConstrainedMobility::update(const Dynamics& dynamics, const Rows& rows, con
       work_.noalias() = Q.transpose() * side->rightCols(s);
       side->rightCols(s).noalias() -= Q * work_;
     }
-    work_ = see_.rightCols(s).transpose();
-    for (Eigen::Index k = 0; k < nv; ++k) response.solve_second(work_.col(k));
-    see_.rightCols(s) = work_.transpose();
+    S_inverse_.setIdentity(s, s);
+    for (int k = 0; k < s; ++k) response.solve_second(S_inverse_.col(k));
+    work_ = see_.rightCols(s);
+    see_.rightCols(s).noalias() = work_.lazyProduct(S_inverse_.transpose());
     Y_.noalias() = Q.transpose() * W_;  // what the second group sees of the first's answer
   }
   work_.setZero(nv, c + s);
@@ -110,9 +111,8 @@ void ConstrainedMobility::subtract_rows(const ImpulseResponse& response, const M
     }
     for (int k = 2 * slides; k < s; ++k) W_.col(c + k) = drows_transposed.col(response.turned()[k - 2 * slides]);
     W_.rightCols(s).noalias() -= W_.leftCols(c) * Y_;
-    work_ = W_.rightCols(s).transpose();
-    for (Eigen::Index k = 0; k < nv; ++k) response.solve_second(work_.col(k));
-    W_.rightCols(s) = work_.transpose();
+    work_ = W_.rightCols(s);
+    W_.rightCols(s).noalias() = work_.lazyProduct(S_inverse_.transpose());
   }
   W_ = -W_;
   add_product_transposed(view(push_), view(W_), view(dv));

@@ -101,6 +101,21 @@ void IntegrationDerivatives::apply(Eigen::Ref<Eigen::MatrixXd> dq, Eigen::Ref<Ei
   add(static_cast<int>(dq.rows()));
 }
 
+void IntegrationDerivatives::begin(Eigen::MatrixXd& dq, Eigen::MatrixXd& dv) const {
+  dq = ahead_ * dv;
+  for (const Turn& turn : turns_) {
+    with_size(turn.size, [&](auto size) {
+      constexpr int s = size;
+      for (Eigen::Index c = 0; c < dq.cols(); ++c) {
+        auto v = dv.col(c).template segment<s>(turn.dof);
+        const Eigen::Matrix<double, s, 1> v_old = v;
+        dq.col(c).template segment<s>(turn.dof).noalias() = turn.B.template topLeftCorner<s, s>() * v_old;
+        v.noalias() = turn.C.template topLeftCorner<s, s>() * v_old;
+      }
+    });
+  }
+}
+
 void IntegrationDerivatives::precede(Eigen::Ref<Eigen::MatrixXd> of_q, Eigen::Ref<Eigen::MatrixXd> of_v) const {
   int next = 0;
   const auto add = [&](int to) {

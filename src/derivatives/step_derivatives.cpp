@@ -141,7 +141,7 @@ void StepDerivatives::smooth(const Simulator& simulator) {
   const auto& stiffness = simulator.joint_forces().stiffness;
   const auto& implicit = simulator.joint_forces().implicit;
   inverse_.update(model, record.q_look, record.v_coriolis, record.v_look, acceleration_, forces_, dt);
-  A_q_ = motion_.torques() / dt;
+  A_q_ = (1.0 / dt) * motion_.torques();
   inverse_.subtract_dq(A_q_);
   A_q_.diagonal() -= stiffness;
   A_v_ = -inverse_.dv();
@@ -260,11 +260,9 @@ const StepJacobian& StepDerivatives::jacobian(const Simulator& simulator, const 
     if (conditions_.depends_on_v()) mobility_.subtract_rows(response_, conditions_.dv(), out.dv_dv);
   }
   out.dq_dq.setIdentity(nv, nv);
-  out.dq_dv.setZero(nv, nv);
-  out.dq_dtau.setZero(nv, nv);
   integration_.apply(out.dq_dq, out.dv_dq);
-  integration_.apply(out.dq_dv, out.dv_dv);
-  integration_.apply(out.dq_dtau, out.dv_dtau);
+  integration_.begin(out.dq_dv, out.dv_dv);
+  integration_.begin(out.dq_dtau, out.dv_dtau);
   if (simulator.options().integrator == Integrator::moreau) {
     entry_.precede(out.dq_dq, out.dq_dv);
     entry_.precede(out.dv_dq, out.dv_dv);

@@ -30,7 +30,7 @@ class ConstrainedMobility {
   Eigen::MatrixXd T_, T_transposed_, T_inverse_, F_;
   Eigen::MatrixXd push_;  ///< nv × unknowns: Tᵀ [Q, E_z]ᵀ, what impulses do
   Eigen::MatrixXd see_;   ///< nv × unknowns: T⁻¹ [Q, S⁻¹ E_w]ᵀ, what they look at
-  Eigen::MatrixXd W_, Y_, work_;
+  Eigen::MatrixXd W_, Y_, S_inverse_, work_;
 };
 
 }  // namespace taut

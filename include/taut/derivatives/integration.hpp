@@ -22,6 +22,9 @@ class IntegrationDerivatives {
   /// Tangents of q (columns of `dq`) and of v⁺ (of `dv`) become those of q⁺ and of v_next, in place.
   void apply(Eigen::Ref<Eigen::MatrixXd> dq, Eigen::Ref<Eigen::MatrixXd> dv) const;
 
+  /// The same for tangents of v⁺ alone: `dq` is made.
+  void begin(Eigen::MatrixXd& dq, Eigen::MatrixXd& dv) const;
+
   /// Derivatives with respect to (q⁺, v_next), by columns, become those with respect to (q, v⁺), in place.
   void precede(Eigen::Ref<Eigen::MatrixXd> of_q, Eigen::Ref<Eigen::MatrixXd> of_v) const;
 
