@@ -360,7 +360,7 @@ void Simulator::advance() {
 // The bias of loops is a forecast of how they bend. What it leaves open is asked for again until next to nothing of it
 // is left: then φ(q⁺) = 0 is what holds, which is smooth and has a derivative, however the forecast was.
 void Simulator::close_left_open() {
-  constexpr double kLittle = 1e-9, kOpen = 1e-6;  // m or rad
+  constexpr double kLittle = 1e-7, kOpen = 1e-6;  // m or rad
   constexpr double kShare = 1e-5, kRounding = 1e-14;
   constexpr int kAsks = 5, kPutBack = 3;
   record_.asked_again = record_.put_back = false;
