@@ -413,3 +413,32 @@ def test_bench_gradients_prints_times_beside_errors(tmp_path):
     assert [row["source"] for row in rows] == ["half_cheetah", "go1_mjcf"]
     for row in rows:
         assert row["jacobian_us"] > 0 and row["vjp_us"] > 0 and row["error"] < 1e-5
+
+
+@pytest.mark.parametrize("integrator", ["euler", "moreau"])
+@pytest.mark.parametrize("speed", [0.0, 3.0], ids=["sticking", "sliding"])
+def test_impulses_where_they_are_unique(speed, integrator):
+    scene = body(coal.Sphere(0.1))
+    sim = taut.Simulator(scene, tolerance=1e-13, integrator=integrator)
+    q, v, tau = scene.q0.copy(), np.array([speed, 0.1 * speed, -0.4, 0.0, 0.3 * speed, 0.2]), np.zeros(6)
+    q[2] = 0.0998
+    state = sim.state()
+
+    def impulse(dq, dv, dtau):
+        sim.restore(state)
+        sim.step(pinocchio.integrate(scene.model, q, dq), v + dv, tau + dtau)
+        return sim.impulse
+
+    still = np.zeros(6)
+    sim.step(q, v, tau)
+    jacobian = sim.jacobian(impulses=True)
+    assert jacobian.certificate.modes == ["sliding" if speed else "closed"]
+    for what, h in (("q", 1e-7), ("v", 1e-6), ("tau", 1e-4)):
+        found = getattr(jacobian, f"dimpulse_d{what}")
+        for k in range(6):
+            way = h * np.eye(6)[k]
+            ahead, behind = (
+                impulse(*(side if name == what else still for name in ("q", "v", "tau"))) for side in (way, -way)
+            )
+            reference = (ahead - behind) / (2 * h)
+            np.testing.assert_allclose(found[:, k], reference, atol=1e-6 * (1 + np.abs(found).max()))
