@@ -330,6 +330,15 @@ def test_what_cannot_be_asked_is_named():
         soft.jacobian()
 
 
+def test_a_step_that_failed_has_no_derivative():
+    scene = taut.scenes.make("half_cheetah")
+    sim = taut.Simulator(scene)
+    assert sim.step(scene.q0, np.full(9, 1e200)).report.status == "not_finite"
+    for ask in (sim.jacobian, lambda: sim.vjp(np.zeros(9), np.zeros(9)), lambda: sim.jvp(np.zeros(9), np.zeros(9))):
+        with pytest.raises(ValueError, match="the last step is not finite"):
+            ask()
+
+
 def test_check_gradient_prints_and_writes(tmp_path):
     file = tmp_path / "errors.json"
     result = CliRunner(env={"COLUMNS": "160"}).invoke(
