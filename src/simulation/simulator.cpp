@@ -365,7 +365,7 @@ void Simulator::close_left_open() {
   constexpr int kAsks = 5, kFewAsks = 2, kPutBack = 3;
   record_.asked_again = record_.put_back = false;
   // Solvers that iterate on loops, too, cannot be asked for what their tolerance does not see.
-  const bool exact = options_.solver == SimulatorOptions{}.solver;
+  const bool exact = options_.solver == "auto";
   // Half of Moreau's step is made before it looks: to ask for all of the rest would set velocities swinging.
   const int asks = options_.integrator == Integrator::moreau ? 0 : exact ? kAsks : kFewAsks;
   double allowed = exact ? kLittle : kOpen;
