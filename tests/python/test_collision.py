@@ -144,7 +144,7 @@ def test_contact_poses_are_found_where_differences_find_half(rng):
     """[DCD, Table I] in small: the median cost of Gumbel's estimator is nothing, and it solves more than exact ones."""
     from taut.experiments.collision_derivatives.poses import problems
 
-    asked = problems(60, "corners", np.random.default_rng(4))
+    asked = problems(240, "corners", np.random.default_rng(4))
     ends = {
         method: np.array([problem.solve(method=method)[-1] for problem in asked])
         for method in ("gumbel", "gaussian", "exact", "finite_differences")
