@@ -12,14 +12,14 @@ import pinocchio
 from .._taut import Scene, Simulator, _Tape
 from ..energy import mechanical_energy
 from .frame import Frame
-from .player import MINUTE, Player
+from .player import Remembering
 
 KEPT = 3600  # frames: a minute at sixty a second
 SHARE = 0.7  # of a tick that may be spent on stepping; the page needs the rest
 PULL = 8.0  # rad/s: how stiff the spring of the mouse is, per kg of the body and what it carries
 
 
-class LivePlayer(Player):
+class LivePlayer(Remembering):
     """Steps a scene in real time, or as fast as it can if that is slower."""
 
     def __init__(self, scene: Scene, q: np.ndarray, v: np.ndarray, **options: Any) -> None:
@@ -117,30 +117,11 @@ class LivePlayer(Player):
         self.frame.step_us = 1e6 * spent / made
         self.frame.energy = self._energy(self.frame)
         self.frame.state = self.sim.state()
-        self.history.append(self.frame)
-        while self.history[-1].t - self.history[0].t > MINUTE:
-            self.history.popleft()
+        self.remember(self.frame)
         return made
 
     def _energy(self, frame: Frame) -> float:
         return float(mechanical_energy(self.scene, frame.q, frame.v))
-
-    # --- looking back
-
-    def seek(self, t: float) -> None:
-        with self.lock:
-            self.playing = False
-            self.frame = min(self.history, key=lambda frame: abs(frame.t - t))
-
-    @property
-    def span(self) -> tuple[float, float]:
-        return self.history[0].t, self.history[-1].t
-
-    @property
-    def frames(self) -> list[Frame]:
-        with self.lock:
-            kept = list(self.history)
-        return kept[:: max(1, len(kept) // 300)]
 
     # --- what the user changes
 

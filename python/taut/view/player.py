@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
+from collections import deque
 
 from .._taut import Scene
 from .frame import Frame
@@ -56,3 +57,29 @@ class Player(ABC):
     @abstractmethod
     def frames(self) -> list[Frame]:
         """Some hundreds of frames for plots, in order."""
+
+
+class Remembering(Player):
+    """A player that keeps the last minute of its frames."""
+
+    history: deque[Frame]
+
+    def remember(self, frame: Frame) -> None:
+        self.history.append(frame)
+        while self.history[-1].t - self.history[0].t > MINUTE:
+            self.history.popleft()
+
+    def seek(self, t: float) -> None:
+        with self.lock:
+            self.playing = False
+            self.frame = min(self.history, key=lambda frame: abs(frame.t - t))
+
+    @property
+    def span(self) -> tuple[float, float]:
+        return self.history[0].t, self.history[-1].t
+
+    @property
+    def frames(self) -> list[Frame]:
+        with self.lock:
+            kept = list(self.history)
+        return kept[:: max(1, len(kept) // 300)]

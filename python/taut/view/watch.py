@@ -24,7 +24,7 @@ from ..energy import mechanical_energy
 from ..recording import about
 from .frame import Frame
 from .page import LOCALHOST, RATE, Page
-from .player import MINUTE, Player
+from .player import MINUTE, Remembering
 
 
 def send(stream: BinaryIO, value: Any) -> None:
@@ -113,7 +113,7 @@ class Watch:
         return f"Watch({self.url!r}{', closed' if self._closed else ''})"
 
 
-class WatchPlayer(Player):
+class WatchPlayer(Remembering):
     """Shows what arrives, and looks back for a minute."""
 
     def __init__(self, metadata: dict[str, Any], q0: np.ndarray) -> None:
@@ -127,9 +127,7 @@ class WatchPlayer(Player):
     def arrive(self, frame: Frame) -> None:
         frame.energy = float(mechanical_energy(self.scene, frame.q, frame.v))
         with self.lock:
-            self.history.append(frame)
-            while self.history[-1].t - self.history[0].t > MINUTE:
-                self.history.popleft()
+            self.remember(frame)
 
     def tick(self, elapsed: float) -> None:
         with self.lock:
@@ -145,21 +143,6 @@ class WatchPlayer(Player):
 
     def reset(self) -> None:
         self.seek(self.span[0])
-
-    def seek(self, t: float) -> None:
-        with self.lock:
-            self.playing = False
-            self.frame = min(self.history, key=lambda frame: abs(frame.t - t))
-
-    @property
-    def span(self) -> tuple[float, float]:
-        return self.history[0].t, self.history[-1].t
-
-    @property
-    def frames(self) -> list[Frame]:
-        with self.lock:
-            kept = list(self.history)
-        return kept[:: max(1, len(kept) // 300)]
 
 
 def serve() -> None:
