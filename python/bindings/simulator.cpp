@@ -23,8 +23,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using taut::Simulator;
 using taut::python::ArrayLike;
-using taut::python::Tape;
-using taut::python::tape_of;
+using taut::python::Tapes;
 using taut::python::Trajectory;
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using OptionalArray = std::optional<ArrayLike>;
@@ -66,16 +65,17 @@ StepResult step(nb::handle self, const ArrayLike& q_like, const ArrayLike& v_lik
   const VectorXd q = q_like.vector("q"), v = v_like.vector("v"), tau = vector_or_empty(tau_like, "tau"),
                  control = vector_or_empty(control_like, "control");
   const std::vector<pinocchio::Force> forces = forces_of(fext);
-  Tape* const tape = tape_of(self);
+  Tapes tapes(self);
   bool due = false;
   std::optional<StepResult> result;
   {
     nb::gil_scoped_release release;
+    tapes.lock();
     const taut::Record& record = simulator.step(q, v, tau, forces, control);
     result.emplace(record);
-    if (tape) due = tape->note(record);
+    due = tapes.note(record, tau, control);
   }
-  if (due) tape->hand_over();
+  if (due) tapes.hand_over();
   return std::move(*result);
 }
 
@@ -113,8 +113,9 @@ Trajectory rollout(nb::handle self, const ArrayLike& q_like, const ArrayLike& v_
   if (!controls.allFinite()) throw std::invalid_argument("rollout: control is not finite");
   const int count = taus ? static_cast<int>(taus->rows()) : *steps;
   if (every && *every < 1) throw std::invalid_argument("rollout: checkpoints is " + std::to_string(*every));
-  Tape* const tape = tape_of(self);
+  Tapes tapes(self);
   nb::gil_scoped_release release;
+  tapes.lock();
   Trajectory path;
   taut::Rollout& run = path.run;
   run.q.setConstant(model.nq, count + 1, std::nan(""));
@@ -127,15 +128,21 @@ Trajectory rollout(nb::handle self, const ArrayLike& q_like, const ArrayLike& v_
   path.reports.reserve(static_cast<std::size_t>(count));
   path.contacts.reserve(static_cast<std::size_t>(count));
   if (count > 0) run.checkpoints.push_back(simulator.state());
+  const VectorXd nothing;
   const auto note = [&](int k, const taut::Record& record) {
     run.q.col(k + 1) = record.q_next;
     run.v.col(k + 1) = record.v_next;
     path.reports.push_back(record.report);
     path.contacts.push_back(static_cast<int>(record.contacts.size()));
     if ((k + 1) % run.every == 0 && k + 1 < count) run.checkpoints.push_back(simulator.state());
-    if (tape && tape->note(record)) {
+    // Of this step; a single column of controls stands for all.
+    const auto column = [&, k](const MatrixXd& all) -> Eigen::Ref<const VectorXd> {
+      if (all.cols() == 0) return nothing;
+      return all.col(all.cols() == 1 ? 0 : k);
+    };
+    if (tapes.note(record, column(run.taus), column(controls))) {
       nb::gil_scoped_acquire acquire;
-      tape->hand_over();
+      tapes.hand_over();
     }
   };
   simulator.rollout(q, v, run.taus, count, note, controls);

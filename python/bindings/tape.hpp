@@ -4,31 +4,49 @@
 
 #include <chrono>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
-#include "taut/simulation/record.hpp"
+#include "taut/simulation/simulator.hpp"
 #include "taut/solvers/newton.hpp"
 
 namespace taut::python {
 
 /// Steps as they are made, in columns, until there are `capacity` of them or the oldest has waited for `seconds`: then
 /// the columns go to `sink`, a Python callable. What a recording is written from.
+///
+/// A tape that keeps only the `latest` step looks at one when `seconds` have passed, and counts the others: what a page
+/// is drawn from.
 class Tape {
  public:
-  Tape(int capacity, double seconds, nanobind::callable sink);
+  using VectorRef = Eigen::Ref<const Eigen::VectorXd>;
 
-  /// Adds a step. True if the columns are due: call `hand_over` then, holding the GIL.
-  bool note(const Record& record);
-  /// Gives the columns to the sink as a dict of arrays, and starts anew. Nothing to give: nothing happens.
-  void hand_over();
+  Tape(int capacity, double seconds, nanobind::callable sink, bool latest);
 
- private:
   using Clock = std::chrono::steady_clock;
 
-  /// One row per step (q, v: where it ended), per contact, or per restart: a step that starts elsewhere than the last
-  /// one ended.
+  /// Adds a step, with the torques and controls it was given, which may be empty, and when it began. True if the
+  /// columns are due: call `hand_over` then, holding the GIL.
+  bool note(const Record& record, const VectorRef& tau, const VectorRef& control, Clock::time_point begun);
+  /// Gives the columns to the sink as a dict of arrays, and starts anew. Nothing to give: nothing happens. If the sink
+  /// throws, an interrupt included, it is given the same dict again next time: its "first", the number of steps before,
+  /// says so.
+  void hand_over();
+  /// The same from any thread, holding the GIL; waits for the call that is stepping, if there is one.
+  void flush();
+  /// For a tape that keeps the latest: hands over the last step of `simulator`, if it was only counted and nothing is
+  /// stepping now. Else nothing happens.
+  void catch_up(const Simulator& simulator);
+
+  std::mutex& stepping() { return stepping_; }
+  nanobind::callable& sink() { return sink_; }
+  nanobind::list& waiting() { return waiting_; }
+
+ private:
+  /// One row per step (q, v: where it ended; tau, control: what it was given, if any was), per contact, or per restart:
+  /// a step that starts elsewhere than the last one ended.
   struct Columns {
-    std::vector<double> q, v, residuals, model_residuals;
+    std::vector<double> q, v, tau, control, residuals, model_residuals;
     std::vector<std::int8_t> status;
     std::vector<std::int32_t> iterations, contacts;
     std::vector<double> points, normals, impulses, gaps, mu;
@@ -38,20 +56,46 @@ class Tape {
     std::vector<std::int64_t> restarts;
   };
 
-  void note_start(const Record& record);
-  void note_contacts(const Record& record);
+  nanobind::dict take();
+  void append(const Record& record, const VectorRef& tau, const VectorRef& control);
+  void append_start(const Record& record);
+  void append_contacts(const Record& record);
 
   int capacity_;
   Clock::duration patience_;
   nanobind::callable sink_;
+  bool latest_;
   Columns columns_;
+  nanobind::list waiting_;  ///< for the sink to take them
   NewtonWorkspace modes_;
   Eigen::VectorXd last_q_, last_v_;  ///< where the last step ended
   std::int64_t steps_ = 0;
-  Clock::time_point oldest_;
+  std::size_t controls_ = 0;     ///< how many a step has, once one had any
+  std::int64_t counted_ = 0;     ///< steps since the last time, if only the latest is kept
+  Residuals worst_;              ///< of those
+  Clock::duration spent_{};      ///< on those
+  Clock::time_point oldest_{};   ///< when the first step of the columns was made, or the last one was handed over
+  std::mutex stepping_;          ///< held while a simulator that has this tape steps
 };
 
-/// The tape a simulator writes to, or null.
-Tape* tape_of(nanobind::handle simulator);
+/// The tapes of a simulator for the length of a call: nobody else hands them over meanwhile.
+class Tapes {
+ public:
+  explicit Tapes(nanobind::handle simulator);  ///< holding the GIL, here and at the end
+  ~Tapes();
+  Tapes(const Tapes&) = delete;
+  Tapes& operator=(const Tapes&) = delete;
+
+  void lock();  ///< not holding the GIL, before the first step
+  /// True if one of them is due.
+  bool note(const Record& record, const Tape::VectorRef& tau, const Tape::VectorRef& control);
+  void hand_over();  ///< those that are due; holding the GIL
+
+ private:
+  nanobind::tuple kept_;
+  std::vector<Tape*> tapes_, due_;
+  Tape::Clock::time_point begun_;  ///< the present step
+  bool locked_ = false;
+};
 
 }  // namespace taut::python

@@ -9,6 +9,7 @@ from typing import Any
 import pinocchio
 
 from .._taut import Scene, Simulator, Softening
+from .errors import ForeignFile
 
 FORMAT = 1  # of the files; a reader refuses a later one
 
@@ -28,9 +29,13 @@ def describe(sim: Simulator) -> dict[str, Any]:
         "source": getattr(scene, "source", None),
         "nq": model.nq,
         "nv": model.nv,
+        "nu": len(scene.actuators),
+        "actuators": [actuator.name for actuator in scene.actuators],
         "joints": list(model.names)[1:],
         "shapes": [shape.name for shape in scene.geometry.geometryObjects],
         "collision_pairs": [[pair.first, pair.second] for pair in scene.geometry.collisionPairs],
+        "stiffness": scene.stiffness.tolist(),
+        "spring_reference": scene.spring_reference.tolist(),
         "model": model.saveToString(),
         "geometry": scene.geometry.saveToString(),
     }
@@ -46,9 +51,9 @@ def decode(text: bytes, name: str) -> dict[str, Any]:
         about = json.loads(text)
         version = about["format"]
     except (ValueError, KeyError, TypeError):
-        raise ValueError(f"{name} is not a recording of taut: its metadata does not say so") from None
+        raise ForeignFile(f"{name} is not a recording of taut: its metadata does not say so") from None
     if version != FORMAT:
-        raise ValueError(f"{name} has format {version} of taut {about.get('taut')}, this taut reads format {FORMAT}")
+        raise ForeignFile(f"{name} has format {version} of taut {about.get('taut')}, this taut reads format {FORMAT}")
     return about
 
 
@@ -60,10 +65,11 @@ def restore_model(about: dict[str, Any]) -> tuple[pinocchio.Model, pinocchio.Geo
 
 
 def restore_scene(about: dict[str, Any]) -> Scene:
-    """The bodies and shapes; friction, actuators, loops and springs are not in a recording."""
+    """Bodies, shapes and springs, which have energy; friction, actuators and loops are not in a recording."""
     from ..loading import from_pinocchio
 
     scene = from_pinocchio(*restore_model(about))
+    scene.stiffness, scene.spring_reference = about["stiffness"], about["spring_reference"]
     scene.source = about["source"]
     return scene
 

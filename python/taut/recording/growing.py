@@ -19,6 +19,9 @@ class GrowingFile:
     """
 
     def __init__(self, path: Path) -> None:
+        """A file of that name gives way to a new one; who still has the old one open, or mapped, keeps it."""
+        if path.is_file():
+            path.unlink()
         self.file = open(path, "wb", buffering=0)  # noqa: SIM115 - open for as long as the run
         self.size = self.synced = 0
 
@@ -40,6 +43,12 @@ class GrowingFile:
         with contextlib.suppress(AttributeError, OSError):  # not every system or file can; nothing depends on it
             os.fdatasync(self.file.fileno())
             os.posix_fadvise(self.file.fileno(), 0, self.size, os.POSIX_FADV_DONTNEED)
+
+    def is_at(self, path: Path) -> bool:
+        """Nobody else has put another file there."""
+        with contextlib.suppress(OSError):
+            return os.path.samestat(os.fstat(self.file.fileno()), path.stat())
+        return False
 
     def close(self) -> None:
         self.file.close()

@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 
 from ..loading import TautWarning
-from .columns import joined
+from .columns import joined, sizes_of
 from .mcap import MAGIC
 from .mcap_reading import read_mcap
 from .npz import read_npz
@@ -32,7 +32,7 @@ def load_recording(path: str | os.PathLike[str]) -> Recording:
     else:
         raise ValueError(f"{path} is not a recording of taut: it is neither .npz nor .mcap")
     if isinstance(columns, list):
-        columns = joined(columns, metadata["nq"], metadata["nv"])
+        columns = joined(columns, sizes_of(metadata))
     recording = Recording(metadata, columns, complete, path.name)
     if not complete:
         warnings.warn(f"{path} was not finished: it has {len(recording)} steps", TautWarning, stacklevel=2)

@@ -13,20 +13,23 @@ from typing import Any
 import numpy as np
 
 from . import about
+from .columns import INPUTS
 from .growing import GrowingFile
 from .messages import (
     CONTACTS,
     DEFINITIONS,
+    INPUT,
     NAMES,
     REPORT,
     REPORT_TYPE,
     RESTART,
     STATE,
     TOPICS,
+    Arena,
     Messages,
+    arrays_type,
     contacts_type,
     fill_contacts,
-    state_type,
 )
 from .writers import Finished
 
@@ -56,10 +59,11 @@ class McapWriter(Finished):
         from .. import __version__
 
         self.path = path
-        self.nq, self.nv, self.dt = metadata["nq"], metadata["nv"], metadata["options"]["dt"]
+        self.dt = metadata["options"]["dt"]
         self.steps = 0
         self.counts = dict.fromkeys(TOPICS, 0)
         self.chunks: list[tuple[int, int, bytes]] = []  # first and last time, and the record of the chunk's index
+        self.arena = Arena()
         self.file = GrowingFile(path)
         self.channels = b"".join(self._channel(number) for number in TOPICS)
         said = record(METADATA, text(RECORDING) + mapping({"recording": about.encode(metadata).decode()}))
@@ -114,31 +118,41 @@ class McapWriter(Finished):
         self.file.close()
 
     def _messages(self, piece: dict[str, np.ndarray]) -> list[Messages]:
-        """By channel; the start of the run is the first restart. Row k of the states, and what the step to it met, have
-        time k dt."""
+        """By channel; the start of the run is the first restart. Row k of the states, what the step to it was given and
+        what it met have time k dt."""
+        self.arena.clear()
         steps = self.steps + 1 + np.arange(len(piece["status"]))
         times = np.round(1e9 * self.dt * steps)
-        state = Messages(state_type(self.nq, self.nv), STATE, steps, times)
-        report = Messages(REPORT_TYPE, REPORT, steps, times)
         begun = piece["restarts"]
-        restart = Messages(state_type(self.nq, self.nv), RESTART, begun, np.round(1e9 * self.dt * begun))
-        for made, prefix in ((state, ""), (restart, "restart_")):
-            made["q_size"], made["v_size"] = self.nq, self.nv
-            made["q"], made["v"] = piece[f"{prefix}q"], piece[f"{prefix}v"]
+        made = [
+            self._arrays(RESTART, begun, np.round(1e9 * self.dt * begun), q=piece["restart_q"], v=piece["restart_v"]),
+            self._arrays(STATE, steps, times, q=piece["q"], v=piece["v"]),
+        ]
+        given = {name: piece[name] for name in INPUTS if len(piece[name])}
+        if given:
+            made.append(self._arrays(INPUT, steps, times, **{name: given.get(name, np.empty((len(steps), 0))) for name in INPUTS}))
+        report = Messages(self.arena, REPORT_TYPE, REPORT, steps, times)
         report["status"], report["iterations"] = piece["status"], piece["iterations"]
         report["residuals"], report["model"] = piece["residuals"], piece["model_residuals"]
-        contacts = self._contacts(piece, steps, times)
-        return [group for group in (restart, state, report, *contacts) if len(group.time)]
+        made += [report, *self._contacts(piece, steps, times)]
+        return [group for group in made if len(group.time)]
 
-    @staticmethod
-    def _contacts(piece: dict[str, np.ndarray], steps: np.ndarray, times: np.ndarray):
+    def _arrays(self, channel: int, steps: np.ndarray, times: np.ndarray, **values: np.ndarray) -> Messages:
+        widths = {name: value.shape[1] for name, value in values.items()}
+        sizes = {f"{name}_size": width for name, width in widths.items()}
+        made = Messages(self.arena, arrays_type(**widths), channel, steps, times, **sizes)
+        for name, value in values.items():
+            made[name] = value
+        return made
+
+    def _contacts(self, piece: dict[str, np.ndarray], steps: np.ndarray, times: np.ndarray):
         """A group for each number of contacts."""
         counts = piece["contacts"]
         firsts = np.cumsum(counts) - counts
         for count in np.unique(counts):
             chosen = np.flatnonzero(counts == count)
-            made = Messages(contacts_type(int(count)), CONTACTS, steps[chosen], times[chosen])
-            made["size"] = count
+            layout = contacts_type(int(count))
+            made = Messages(self.arena, layout, CONTACTS, steps[chosen], times[chosen], size=int(count))
             if count:
                 all_alike = len(chosen) == len(steps)
                 rows = slice(None) if all_alike else (firsts[chosen, None] + np.arange(count)).ravel()

@@ -1,45 +1,55 @@
-"""Recordings from MCAP files that `McapWriter` wrote."""
+"""Recordings from MCAP files that `McapWriter` wrote, or that another tool wrote anew without compression.
+
+Messages are found through the indexes that follow each chunk, channels by their topics, and put in order by their
+sequence: the step they belong to.
+"""
 
 from __future__ import annotations
 
 import mmap
 import os
 import struct
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from . import about
-from .columns import COLUMNS
-from .mcap import CHUNK, FOOTER, MAGIC, MESSAGE_INDEX, METADATA, RECORDING
-from .messages import CONTACT_TYPE, CONTACTS, REPORT, REPORT_TYPE, RESTART, STATE, contacts_type, state_type
+from .columns import COLUMNS, sizes_of
+from .errors import ForeignFile, damage_named
+from .mcap import CHANNEL, CHUNK, FOOTER, MAGIC, MESSAGE_INDEX, METADATA, RECORDING
+from .messages import (
+    CONTACT_TYPE,
+    CONTACTS,
+    INPUT,
+    MESSAGE,
+    REPORT,
+    REPORT_TYPE,
+    RESTART,
+    STATE,
+    TOPICS,
+    arrays_type,
+    contacts_type,
+)
 
 
 def read_mcap(path: Path) -> tuple[dict[str, Any], list[dict[str, np.ndarray]], bool]:
-    """Metadata, pieces, and whether the file was finished: chunks are whole or left out."""
+    """Metadata, one piece, and whether the file was finished: of one that was not, the steps that are whole."""
     with open(path, "rb") as file:
         if os.fstat(file.fileno()).st_size <= len(MAGIC):
-            raise ValueError(f"{path} is cut short: it has no records")
+            raise ForeignFile(f"{path} is cut short: it has no records")
         view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    with view:
-        metadata, pieces, chunk, finished = None, [], None, False
-        for op, begin, end in _records(view):
-            if op == METADATA and _text(view, begin)[0] == RECORDING:
-                metadata = _metadata(view, begin, path)
-            elif op == CHUNK and metadata is not None:
-                chunk = _Chunk(view, begin, end, metadata, path)
-                pieces.append(chunk)
-            elif op == MESSAGE_INDEX and chunk is not None:
-                chunk.index(begin)
-            finished |= op == FOOTER
-        if metadata is None:
-            raise ValueError(f"{path} is not a recording of taut: it has no metadata called '{RECORDING}'")
-        return metadata, [piece.columns() for piece in pieces if piece.is_indexed()], finished
+    with damage_named(path):
+        content = _Content(view, path)
+        if content.metadata is None:
+            raise ForeignFile(f"{path} is not a recording of taut: it has no metadata called '{RECORDING}'")
+        return content.metadata, [content.piece()], content.finished
 
 
-def _records(view: mmap.mmap):
-    at = len(MAGIC)
+def records(view: mmap.mmap | memoryview, at: int) -> Iterator[tuple[int, int, int]]:
+    """(kind, begin, end) of whole records."""
     while at + 9 <= len(view):
         op, length = struct.unpack("<BQ", view[at : at + 9])
         if at + 9 + length > len(view):
@@ -50,41 +60,89 @@ def _records(view: mmap.mmap):
         at += 9 + length
 
 
-def _text(view: mmap.mmap, at: int) -> tuple[str, int]:
+def _text(view: mmap.mmap | memoryview | bytes, at: int) -> tuple[str, int]:
     (length,) = struct.unpack("<I", view[at : at + 4])
-    return view[at + 4 : at + 4 + length].decode(errors="replace"), at + 4 + length
-
-
-def _metadata(view: mmap.mmap, begin: int, path: Path) -> dict[str, Any]:
-    _, at = _text(view, begin)
-    _, at = _text(view, at + 4)  # the key, after the size of the map
-    return about.decode(_text(view, at)[0].encode(), str(path))
+    return bytes(view[at + 4 : at + 4 + length]).decode(), at + 4 + length
 
 
 class _Chunk:
-    """A piece: its messages by channel, found through the indexes that follow it."""
+    """Messages, and where each channel has its own."""
 
-    def __init__(self, view: mmap.mmap, begin: int, end: int, metadata: dict[str, Any], path: Path) -> None:
+    def __init__(self, view: mmap.mmap, begin: int, end: int, path: Path) -> None:
+        size, crc = struct.unpack("<QI", view[begin + 16 : begin + 28])
         compression, at = _text(view, begin + 28)
         if compression:
-            raise ValueError(
-                f"{path} was compressed ({compression}) by another tool: taut reads chunks as it wrote them"
-            )
-        self.content = np.frombuffer(view[at + 8 : end], np.uint8)
-        self.view, self.nq, self.nv = view, metadata["nq"], metadata["nv"]
+            raise ForeignFile(f"{path} was compressed ({compression}) by another tool: taut reads chunks that are not")
+        self.content = memoryview(view)[at + 8 : end]
+        if len(self.content) != size or (crc and zlib.crc32(self.content) != crc):
+            raise ValueError("the checksum of a chunk is wrong")
+        self.bytes = np.frombuffer(self.content, np.uint8)
         self.offsets: dict[int, np.ndarray] = {}
 
-    def index(self, begin: int) -> None:
-        channel, length = struct.unpack("<HI", self.view[begin : begin + 6])
-        self.offsets[channel] = np.frombuffer(self.view[begin + 6 : begin + 6 + length], "<u8").reshape(-1, 2)[:, 1]
+    def index(self, content: bytes) -> None:
+        channel, length = struct.unpack("<HI", content[:6])
+        self.offsets[channel] = np.frombuffer(content[6 : 6 + length], "<u8").reshape(-1, 2)[:, 1].astype(np.int64)
 
-    def is_indexed(self) -> bool:
-        return {STATE, REPORT, CONTACTS} <= self.offsets.keys()
+    def rows(self, channel: int, dtype: np.dtype) -> np.ndarray:
+        return self.at(self.offsets.get(channel, np.empty(0, np.int64)), dtype)
 
-    def columns(self) -> dict[str, np.ndarray]:
-        state = self._rows(STATE, state_type(self.nq, self.nv))
+    def at(self, offsets: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        """Throws if these are not messages of that layout at least."""
+        if not len(offsets):
+            return np.empty(0, dtype)
+        found = self.bytes[offsets[:, None] + np.arange(dtype.itemsize)].view(dtype)[:, 0]
+        if (found["op"] != MESSAGE).any() or (found["length"] + 9 < dtype.itemsize).any():
+            raise ValueError("an index does not lead to messages")
+        return found
+
+
+class _Content:
+    def __init__(self, view: mmap.mmap, path: Path) -> None:
+        self.metadata: dict[str, Any] | None = None
+        self.finished = False
+        self.channels: dict[str, int] = {}
+        chunks: list[_Chunk] = []
+        for op, begin, end in records(view, len(MAGIC)):
+            if op == METADATA and _text(view, begin)[0] == RECORDING:
+                _, at = _text(view, begin)
+                _, at = _text(view, at + 4)  # the key, after the size of the map
+                self.metadata = about.decode(_text(view, at)[0].encode(), str(path))
+            elif op == CHANNEL:
+                self._channel(view[begin:end])
+            elif op == CHUNK:
+                chunks.append(_Chunk(view, begin, end, path))
+                for kind, first, last in records(chunks[-1].content, 0):
+                    if kind == MESSAGE:
+                        break  # channels stand before their messages
+                    if kind == CHANNEL:
+                        self._channel(chunks[-1].content[first:last])
+            elif op == MESSAGE_INDEX and chunks:
+                chunks[-1].index(view[begin:end])
+            elif op == MESSAGE:
+                raise ForeignFile(f"{path} was written anew by another tool: it has messages outside of chunks")
+            self.finished |= op == FOOTER
+        needed = {self.channels.get(TOPICS[channel]) for channel in (STATE, REPORT, CONTACTS)}
+        whole = [needed <= chunk.offsets.keys() for chunk in chunks]
+        if self.finished and not all(chunk.offsets for chunk in chunks):
+            raise ValueError("a chunk has no index")
+        # Of a file that was not finished the last chunk may have lost a part of its indexes.
+        self.chunks = chunks if self.finished or all(whole) else chunks[: whole.index(False)]
+
+    def _channel(self, content: bytes | memoryview) -> None:
+        number, _ = struct.unpack("<2H", content[:4])
+        self.channels[_text(content, 4)[0]] = number
+
+    def _rows(self, channel: int, dtype: np.dtype) -> np.ndarray:
+        number = self.channels.get(TOPICS[channel], -1)
+        found = np.concatenate([np.empty(0, dtype), *(chunk.rows(number, dtype) for chunk in self.chunks)])
+        return found[np.argsort(found["sequence"], kind="stable")]
+
+    def piece(self) -> dict[str, np.ndarray]:
+        sizes = sizes_of(self.metadata)
+        state_type = arrays_type(q=sizes["nq"], v=sizes["nv"])
+        state, restart = self._rows(STATE, state_type), self._rows(RESTART, state_type)
         report = self._rows(REPORT, REPORT_TYPE)
-        restart = self._rows(RESTART, state_type(self.nq, self.nv))
+        steps = state["sequence"]
         made = {
             "q": state["q"],
             "v": state["v"],
@@ -95,24 +153,51 @@ class _Chunk:
             "restarts": restart["sequence"],
             "restart_q": restart["q"],
             "restart_v": restart["v"],
+            **self._inputs(len(steps), sizes["nv"], sizes["nu"]),
             **self._contacts(),
         }
+        if not (len(steps) == len(report) == len(made["contacts"]) and np.array_equal(steps, 1 + np.arange(len(steps)))):
+            raise ValueError("there is not one state, report and list of contacts for each step")
         return {name: np.ascontiguousarray(made[name], COLUMNS[name].dtype) for name in COLUMNS}
 
-    def _rows(self, channel: int, dtype: np.dtype) -> np.ndarray:
-        return self._at(self.offsets.get(channel, np.empty(0, "<u8")), dtype)
-
-    def _at(self, offsets: np.ndarray, dtype: np.dtype) -> np.ndarray:
-        places = offsets.astype(np.int64)[:, None] + np.arange(dtype.itemsize)
-        return self.content[places].view(dtype)[:, 0] if len(offsets) else np.empty(0, dtype)
+    def _inputs(self, steps: int, nv: int, nu: int) -> dict[str, np.ndarray]:
+        """Torques and controls: steps that were not given any were given zeros, if others were."""
+        number = self.channels.get(TOPICS[INPUT], -1)
+        made = {"tau": np.zeros((steps, nv)), "control": np.zeros((steps, nu))}
+        given = dict.fromkeys(made, False)
+        for chunk in self.chunks:
+            offsets = chunk.offsets.get(number, np.empty(0, np.int64))
+            taus = chunk.at(offsets, arrays_type(tau=0))["tau_size"]
+            for size in np.unique(taus):
+                layout = arrays_type(tau=int(size), control=0)
+                controls = chunk.at(offsets[taus == size], layout)["control_size"]
+                for other in np.unique(controls):
+                    rows = chunk.at(offsets[taus == size][controls == other], arrays_type(tau=size, control=other))
+                    for name, width in (("tau", size), ("control", other)):
+                        if width:
+                            made[name][rows["sequence"].astype(np.int64) - 1] = rows[name]
+                            given[name] = True
+        return {name: values if given[name] else values[:0] for name, values in made.items()}
 
     def _contacts(self) -> dict[str, np.ndarray]:
         """Of all steps in their order, whatever the order of their messages."""
-        offsets = self.offsets[CONTACTS]
-        counts = self._at(offsets, contacts_type(0))["size"].astype(np.int64)
-        firsts = np.cumsum(counts) - counts
-        rows = np.empty(int(counts.sum()), CONTACT_TYPE)
-        for count in np.unique(counts[counts > 0]):
-            chosen = np.flatnonzero(counts == count)
-            rows[firsts[chosen, None] + np.arange(count)] = self._at(offsets[chosen], contacts_type(int(count)))["rows"]
-        return {"contacts": counts, **{name: rows[name] for name in CONTACT_TYPE.names}}
+        number = self.channels.get(TOPICS[CONTACTS], -1)
+        heads = [chunk.rows(number, contacts_type(0)) for chunk in self.chunks]
+        counts = [head["size"].astype(np.int64) for head in heads]
+        for head, count in zip(heads, counts, strict=True):
+            if (CONTACT_TYPE.itemsize * count > head["length"]).any():
+                raise ValueError("a number of contacts is larger than its message")
+        sequence = np.concatenate([np.empty(0, "<u4"), *(head["sequence"] for head in heads)])
+        order = np.argsort(sequence, kind="stable")
+        ordered = np.concatenate([np.empty(0, np.int64), *counts])[order]
+        firsts = np.empty(len(order), np.int64)
+        firsts[order] = np.cumsum(ordered) - ordered
+        rows = np.empty(int(ordered.sum()), CONTACT_TYPE)
+        begun = 0
+        for chunk, count in zip(self.chunks, counts, strict=True):
+            first, begun = firsts[begun : begun + len(count)], begun + len(count)
+            for size in np.unique(count[count > 0]):
+                chosen = np.flatnonzero(count == size)
+                found = chunk.at(chunk.offsets[number][chosen], contacts_type(int(size)))["rows"]
+                rows[first[chosen, None] + np.arange(size)] = found
+        return {"contacts": ordered, **{name: rows[name] for name in CONTACT_TYPE.names}}

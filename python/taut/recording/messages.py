@@ -11,17 +11,19 @@ import math
 
 import numpy as np
 
-STATE, REPORT, CONTACTS, RESTART = 1, 2, 3, 4  # channels, and the schemas of the same number
+STATE, REPORT, CONTACTS, RESTART, INPUT = 1, 2, 3, 4, 5  # channels, and the schemas of the same number
 
-TOPICS = {STATE: "/state", REPORT: "/report", CONTACTS: "/contacts", RESTART: "/restart"}
+TOPICS = {STATE: "/state", REPORT: "/report", CONTACTS: "/contacts", RESTART: "/restart", INPUT: "/input"}
 NAMES = {
     STATE: "taut_msgs/msg/State",
     REPORT: "taut_msgs/msg/Report",
     CONTACTS: "taut_msgs/msg/Contacts",
     RESTART: "taut_msgs/msg/State",
+    INPUT: "taut_msgs/msg/Input",
 }
 
 _STATE = "# A configuration and a velocity, as Pinocchio has them.\nfloat64[] q\nfloat64[] v\n"
+_INPUT = "# Torques and controls a step was given.\nfloat64[] tau\nfloat64[] control\n"
 _REPORT = """# How a step was solved. status: 0 converged, 1 iteration limit, 2 stalled, 3 not finite.
 int32 status
 int32 iterations
@@ -46,7 +48,7 @@ int32 pair
 int16 slot
 int16 mode
 """
-DEFINITIONS = {STATE: _STATE, REPORT: _REPORT, CONTACTS: _CONTACTS, RESTART: _STATE}
+DEFINITIONS = {STATE: _STATE, REPORT: _REPORT, CONTACTS: _CONTACTS, RESTART: _STATE, INPUT: _INPUT}
 
 # A record of MCAP that holds a message, up to its content, and the encapsulation: little endian.
 HEAD = [
@@ -58,6 +60,7 @@ HEAD = [
     ("publish_time", "<u8"),
     ("cdr", "<u4"),
 ]
+MESSAGE = 0x05  # the kind of such a record
 CDR_LITTLE = 0x00000100  # 00 01 00 00 as bytes
 REPORT_TYPE = np.dtype([*HEAD, ("status", "<i4"), ("iterations", "<i4"), ("residuals", "<f8", 4), ("model", "<f8")])
 CONTACT_TYPE = np.dtype(
@@ -74,10 +77,18 @@ CONTACT_TYPE = np.dtype(
 )
 
 
-def state_type(nq: int, nv: int) -> np.dtype:
-    q = [("q_size", "<u4"), ("q_pad", "<u4"), ("q", "<f8", (nq,))]
-    v = [("v_size", "<u4"), ("v_pad", "<u4"), ("v", "<f8", (nv,))]
-    return np.dtype([*HEAD, *q, *v])
+def arrays_type(**sizes: int) -> np.dtype:
+    """Of a message with arrays of these names and sizes: each begins with its size, four bytes."""
+    fields, at = list(HEAD), 0
+    for name, size in sizes.items():
+        fields.append((f"{name}_size", "<u4"))
+        at += 4
+        if size and at % 8:
+            fields.append((f"{name}_pad", "<u4"))
+            at += 4
+        fields.append((name, "<f8", (size,)))
+        at += 8 * size
+    return np.dtype(fields)
 
 
 def contacts_type(count: int) -> np.dtype:
@@ -86,22 +97,44 @@ def contacts_type(count: int) -> np.dtype:
     return np.dtype([*HEAD, *size, ("pad", "<u4"), ("rows", CONTACT_TYPE, (count,))] if count else [*HEAD, *size])
 
 
+class Arena:
+    """Memory for the messages of a piece, which those of the next piece take again: fresh memory costs more than what is
+    written into it."""
+
+    def __init__(self) -> None:
+        self.space = np.empty(0, np.uint8)
+        self.used = 0
+
+    def clear(self) -> None:
+        if self.used > len(self.space):
+            self.space = np.empty(self.used + self.used // 8, np.uint8)
+        self.used = 0
+
+    def rows(self, count: int, width: int) -> np.ndarray:
+        begin, self.used = self.used, self.used + count * width
+        if self.used > len(self.space):
+            return np.empty((count, width), np.uint8)
+        return self.space[begin : self.used].reshape(count, width)
+
+
 class Messages:
     """Records of MCAP for messages of one layout, as rows of bytes: copying whole rows is what numpy does fastest."""
 
-    def __init__(self, dtype: np.dtype, channel: int, sequence: np.ndarray, time: np.ndarray) -> None:
-        """Everything but the fields of the message. time in ns."""
+    def __init__(
+        self, arena: Arena, dtype: np.dtype, channel: int, sequence: np.ndarray, time: np.ndarray, **same: int
+    ) -> None:
+        """Everything but the fields that differ from message to message; `same` are those that do not. time in ns."""
         self.dtype, self.channel, self.time = dtype, channel, time
         row = np.zeros((), dtype)
-        row["op"], row["length"], row["channel"], row["cdr"] = 5, dtype.itemsize - 9, channel, CDR_LITTLE
-        self.rows = np.empty((len(sequence), dtype.itemsize), np.uint8)
+        same |= {"op": MESSAGE, "length": dtype.itemsize - 9, "channel": channel, "cdr": CDR_LITTLE}
+        for field, value in same.items():
+            row[field] = value
+        self.rows = arena.rows(len(sequence), dtype.itemsize)
         self.rows[:] = np.frombuffer(row.tobytes(), np.uint8)
         self["sequence"], self["log_time"], self["publish_time"] = sequence, time, time
 
-    def __setitem__(self, field: str, values: np.ndarray | int) -> None:
+    def __setitem__(self, field: str, values: np.ndarray) -> None:
         kind, at = self.dtype.fields[field][:2]
-        if np.ndim(values) == 0:
-            values = np.full(len(self.rows), values)
         self.rows[:, at : at + kind.itemsize] = as_bytes(values, kind.base)
 
 

@@ -12,7 +12,6 @@ import io
 import math
 import mmap
 import os
-import struct
 import zlib
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,8 @@ import numpy as np
 from numpy.lib import format as npy
 
 from . import about
-from .columns import COLUMNS, joined
+from .columns import COLUMNS, joined, sizes_of
+from .errors import ForeignFile, damage_named
 from .growing import GrowingFile
 from .writers import Finished
 from .zip_members import Member, directory, local_header, read_directory, scan
@@ -77,13 +77,13 @@ class NpzWriter(Finished):
         self.made.file.close()
 
     def finish(self) -> None:
-        if self.made.file.size > WHOLE_BELOW:
+        if self.made.file.size > WHOLE_BELOW or not self.made.file.is_at(self.path):
             self.made.finish()
             return
         self.abandon()
         _, pieces, _ = read_npz(self.path)
         unfinished = self.path.with_name(self.path.name + ".finishing")
-        write_whole(unfinished, self.metadata, joined(pieces, self.metadata["nq"], self.metadata["nv"]))
+        write_whole(unfinished, self.metadata, joined(pieces, sizes_of(self.metadata)))
         os.replace(unfinished, self.path)
 
 
@@ -97,50 +97,51 @@ def write_whole(path: Path, metadata: dict[str, Any], columns: dict[str, np.ndar
     made.finish()
 
 
-def array_at(view: mmap.mmap, member: Member) -> tuple[int, np.dtype, tuple[int, ...]]:
-    """Where the values of an .npy member begin, their type and shape."""
-    file = io.BytesIO(view[member.begin : min(member.begin + 4096, member.end)])
-    version = npy.read_magic(file)
-    if version != (1, 0):
-        raise ValueError(f"{member.name} has version {version} of the npy format")
-    shape, fortran, dtype = npy.read_array_header_1_0(file)
-    begin = member.begin + file.tell()
-    if fortran or dtype.hasobject or begin + dtype.itemsize * math.prod(shape) != member.end:
-        raise ValueError(f"{member.name} is not an array as taut writes it")
-    return begin, dtype, shape
+class NpzContent:
+    """The arrays of a file, as views of it."""
+
+    def __init__(self, path: Path) -> None:
+        with open(path, "rb") as file:
+            self.view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self.members, self.cut = read_directory(self.view), None
+        self.finished = self.members is not None
+        if self.members is None:
+            self.members, self.cut = scan(self.view)
+
+    def array(self, name: str) -> np.ndarray:
+        """Throws ValueError if it is not as it was written."""
+        member = self.members[name]
+        if zlib.crc32(memoryview(self.view)[member.begin : member.end]) != member.crc:
+            raise ValueError(f"the checksum of '{name}' is wrong")
+        file = io.BytesIO(self.view[member.begin : min(member.begin + 4096, member.end)])
+        version = npy.read_magic(file)
+        if version != (1, 0):
+            raise ValueError(f"'{name}' has version {version} of the npy format")
+        shape, fortran, dtype = npy.read_array_header_1_0(file)
+        begin = member.begin + file.tell()
+        if fortran or dtype.hasobject or begin + dtype.itemsize * math.prod(shape) != member.end:
+            raise ValueError(f"'{name}' is not an array as taut writes it")
+        return np.frombuffer(self.view, dtype, math.prod(shape), begin).reshape(shape)
 
 
 def read_npz(path: Path) -> tuple[dict[str, Any], list[dict[str, np.ndarray]] | dict[str, np.ndarray], bool]:
     """Metadata, columns or pieces of them, and whether the file was finished. The arrays are views of the file."""
-    with open(path, "rb") as file:
-        if os.fstat(file.fileno()).st_size == 0:
-            raise ValueError(f"{path} is empty")
-        view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    try:
-        members, finished, cut = read_directory(view), True, None
-    except (struct.error, UnicodeDecodeError):
-        raise ValueError(f"{path} is damaged: its directory makes no sense") from None
-    if members is None:
-        finished = False
-        members, cut = scan(view)
-    if METADATA not in members:
-        if cut == METADATA:
-            raise ValueError(f"{path} is cut short: it ends within its metadata")
-        raise ValueError(f"{path} is not a recording of taut: it has no metadata")
-
-    def array(name: str) -> np.ndarray:
-        try:
-            begin, dtype, shape = array_at(view, members[name])
-        except (ValueError, struct.error) as error:
-            raise ValueError(f"{path} is damaged: {error}") from None
-        return np.frombuffer(view, dtype, math.prod(shape), begin).reshape(shape)
-
-    metadata = about.decode(array(METADATA).item(), str(path))
-    if finished and "t" in members:
-        return metadata, {name: array(name) for name in COLUMNS if name in members}, True
-    if "t" in members or cut == "t":
-        raise ValueError(f"{path} is cut short: it ends within '{cut}'" if cut else f"{path} has lost its end")
-    pieces = []
-    while all(f"{name}/{len(pieces):06d}" in members for name in COLUMNS):
-        pieces.append({name: array(f"{name}/{len(pieces):06d}") for name in COLUMNS})
-    return metadata, pieces, finished
+    with damage_named(path):
+        content = NpzContent(path)
+        members, cut = content.members, content.cut
+        if METADATA not in members:
+            if cut == METADATA:
+                raise ForeignFile(f"{path} is cut short: it ends within its metadata")
+            raise ForeignFile(f"{path} is not a recording of taut: it has no metadata")
+        metadata = about.decode(content.array(METADATA).item(), str(path))
+        if content.finished and "t" in members:
+            return metadata, {name: content.array(name) for name in COLUMNS if name in members}, True
+        if "t" in members or cut == "t":
+            raise ForeignFile(f"{path} is cut short: it ends within '{cut}'" if cut else f"{path} has lost its end")
+        pieces = []
+        while all(f"{name}/{len(pieces):06d}" in members for name in COLUMNS):
+            pieces.append({name: content.array(f"{name}/{len(pieces):06d}") for name in COLUMNS})
+        left = sum("/" in name for name in members) - len(pieces) * len(COLUMNS)
+        if content.finished and left:
+            raise ValueError(f"piece {len(pieces)} is not whole")
+        return metadata, pieces, content.finished

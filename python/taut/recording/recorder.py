@@ -20,6 +20,8 @@ STEPS = 4096  # in a piece: some megabytes of a quadruped, little beside the mem
 SECONDS = 1.0  # a killed process loses no more than this
 PIECES = 16  # that may wait for the disk; then the simulation waits
 
+_written: set[Path] = set()  # files that are being recorded now
+
 
 class _Pipe:
     """Takes pieces of a tape, and writes them in a thread of its own. Knows nothing of the simulator."""
@@ -27,6 +29,7 @@ class _Pipe:
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
         self.error: BaseException | None = None
+        self.written = 0  # steps
         self.waiting: queue.Queue[dict[str, np.ndarray] | None] = queue.Queue(maxsize=PIECES)
         self.thread = threading.Thread(target=self._work, name="taut recording", daemon=True)
         self.thread.start()
@@ -50,19 +53,23 @@ class _Pipe:
 
     def _work(self) -> None:
         while (piece := self.waiting.get()) is not None:
-            if self.error is None:  # after an error pieces are dropped, so that nobody waits for ever
+            # After an error pieces are dropped, so that nobody waits for ever; and one that came twice, because `put`
+            # was interrupted when it had done its work.
+            if self.error is None and piece["first"] == self.written:
                 try:
                     self.writer.write(piece)
+                    self.written += len(piece["status"])
                 except Exception as error:
                     self.error = error
             self.waiting.task_done()
         self.waiting.task_done()
 
 
-def _finish(tape: _Tape, pipe: _Pipe) -> None:
+def _finish(tape: _Tape, pipe: _Pipe, file: Path) -> None:
     try:
         tape.hand_over()
     finally:
+        _written.discard(file)
         pipe.finish()
 
 
@@ -74,13 +81,16 @@ class Recorder:
     """
 
     def __init__(self, sim: Simulator, path: str | os.PathLike[str]) -> None:
-        if sim._tape is not None:
-            raise ValueError(f"the simulator has a {sim._recorder} already: close that one first")
-        self.sim, self.path = sim, Path(path)
+        self.sim, self.path = sim, Path(path).absolute()  # the folder of the process may change
+        file = self.path.resolve()
+        if file in _written:
+            raise ValueError(f"'{path}' is being recorded already: close that recorder first")
         self._pipe = _Pipe(open_writer(self.path, about.describe(sim)))
         self._tape = _Tape(STEPS, SECONDS, self._pipe.put)
-        self._finalizer = weakref.finalize(self, _finish, self._tape, self._pipe)  # also when the interpreter ends
-        sim._tape, sim._recorder = self._tape, self
+        self._finalizer = weakref.finalize(self, _finish, self._tape, self._pipe, file)  # also when Python ends
+        _written.add(file)
+        sim._attach(self._tape)
+        sim.__dict__.setdefault("_recorders", []).append(self)  # it lives as long as what it records
 
     @property
     def closed(self) -> bool:
@@ -97,7 +107,8 @@ class Recorder:
         """Finish the file. The simulator goes on without being recorded."""
         if self.closed:
             return
-        del self.sim._tape, self.sim._recorder
+        self.sim._detach(self._tape)
+        self.sim._recorders.remove(self)
         self._finalizer()
 
     def __enter__(self) -> Recorder:

@@ -12,7 +12,7 @@ import pinocchio
 
 from .._taut import Scene
 from . import about
-from .columns import COLUMNS, STATUSES, check
+from .columns import COLUMNS, STATUSES, check, sizes_of
 from .forces import in_world
 
 
@@ -20,6 +20,7 @@ class Recording:
     """A run: states, contacts, impulses and reports of every step.
 
     t, q, v            row 0 is the start, row k the state after step k: (steps + 1, ...)
+    tau, control       what `step` or `rollout` was given, a row for each step; no rows if it never was
     status             of each step, a code of `taut.recording.STATUSES`
     iterations, residuals, model_residuals   of each step; residuals are (primal, dual, complementarity, natural)
     contacts           how many each step has; the rows below are those of all steps, one after the other:
@@ -32,6 +33,8 @@ class Recording:
 
     q: np.ndarray
     v: np.ndarray
+    tau: np.ndarray
+    control: np.ndarray
     status: np.ndarray
     iterations: np.ndarray
     residuals: np.ndarray
@@ -52,7 +55,7 @@ class Recording:
     def __init__(
         self, metadata: dict[str, Any], columns: dict[str, np.ndarray], complete: bool = True, name: str = "recording"
     ) -> None:
-        check(columns, metadata["nq"], metadata["nv"], name)
+        check(columns, sizes_of(metadata), name)
         self.metadata, self.complete, self.name = metadata, complete, name
         for column in COLUMNS:
             setattr(self, column, columns[column])
@@ -117,20 +120,23 @@ class Recording:
 
     @cached_property
     def scene(self) -> Scene:
-        """Its bodies and shapes, to look at; friction, actuators, loops and springs are not recorded."""
+        """Its bodies, shapes and springs, to look at; friction, actuators and loops are not recorded."""
         return about.restore_scene(self.metadata)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it all to an .npz or .mcap file; a recording that was not finished gets a finished file this way."""
         from .writers import open_writer
 
-        with open_writer(Path(path), self.metadata) as writer:
+        path = Path(path)
+        beside = path.with_name(f"{path.stem}.saving{path.suffix}")  # `path` may be what this was read from
+        with open_writer(beside, self.metadata) as writer:
             for first in range(0, len(self), 4096):
                 writer.write(self._piece(first, min(first + 4096, len(self))))
+        os.replace(beside, path)
 
     def _piece(self, first: int, last: int) -> dict[str, np.ndarray]:
         """Steps [first, last) as a tape would have handed them over."""
-        rows = {"state": slice(first + 1, last + 1), "step": slice(first, last)}
+        rows = {"state": slice(first + 1, last + 1), "step": slice(first, last), "input": slice(first, last)}
         rows["contact"] = slice(int(self._ends[first]), int(self._ends[last]))
         begun = np.searchsorted(self.restarts, [first, last])
         rows["restart"] = slice(*begun)
