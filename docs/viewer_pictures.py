@@ -62,7 +62,9 @@ def recording_pictures(folder: Path) -> None:
     browser.open(page.as_uri())
     time.sleep(25)
     browser.dismiss()
-    time.sleep(5)
+    browser.driver.find_element("xpath", "//button[.//*[contains(@class, 'player-pause')]]").click()
+    browser.slider_of_playback().send_keys(Keys.END)
+    time.sleep(10)
     browser.save(folder / "viewer_exported.png")
     browser.close()
     for scratch in (path, page):

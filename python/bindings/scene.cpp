@@ -16,6 +16,7 @@
 #include "placement.hpp"
 #include "taut/collision/shape.hpp"
 #include "taut/io/load.hpp"
+#include "taut/io/visuals.hpp"
 #include "taut/simulation/parameters.hpp"
 #include "taut/simulation/scene.hpp"
 
@@ -331,4 +332,10 @@ void bind_scene(nb::module_& m) {
         return std::make_shared<Scene>(taut::load(path, options));
       },
       "path"_a, "floor"_a, "package_dirs"_a, "friction"_a, "root"_a, "srdf"_a);
+  m.def(
+      "_mjcf_visuals",
+      [](const std::string& path, nb::handle into) {
+        taut::python::unwrap<pinocchio::GeometryModel>(into, "pinocchio.GeometryModel") = taut::mjcf_visuals(path);
+      },
+      "path"_a, "into"_a, "Fill a pinocchio.GeometryModel with what an MJCF file shows.");
 }

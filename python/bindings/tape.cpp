@@ -66,13 +66,13 @@ Tape::Tape(int capacity, double seconds, nb::callable sink, bool latest)
 
 bool Tape::note(const Record& record, const VectorRef& tau, const VectorRef& control, Clock::time_point begun) {
   const Clock::time_point now = Clock::now();
+  spent_ += now - begun;
   if (latest_) {
     const Residuals& found = record.report.residuals;
     worst_.primal = std::max(worst_.primal, found.primal);
     worst_.dual = std::max(worst_.dual, found.dual);
     worst_.complementarity = std::max(worst_.complementarity, found.complementarity);
     worst_.natural = std::max(worst_.natural, found.natural);
-    spent_ += now - begun;
     ++counted_;
     if (now - oldest_ < patience_) return false;
     append(record, tau, control);
@@ -173,11 +173,10 @@ nb::dict Tape::take() {
   given["restarts"] = taken(columns_.restarts);
   given["restart_q"] = taken(columns_.restart_q, {restarts, nq});
   given["restart_v"] = taken(columns_.restart_v, {restarts, nv});
+  given["seconds"] = std::chrono::duration<double>(std::exchange(spent_, {})).count();
   if (latest_) {
     given["counted"] = counted_;
-    given["seconds"] = std::chrono::duration<double>(spent_).count();
     counted_ = 0;
-    spent_ = {};
     worst_ = {};
     oldest_ = Clock::now();
   }
@@ -251,9 +250,8 @@ int clear(PyObject* self) {
   return 0;
 }
 
-PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
-                       {0, nullptr}};
+PyType_Slot slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)}, {0, nullptr}};
 
 void detach(nb::handle self, nb::handle tape) {
   nb::list left;
@@ -273,7 +271,8 @@ void bind_tape(nb::module_& m, nb::class_<taut::Simulator>& simulator) {
                    "Steps in columns, handed to a callable in pieces: what a recording is written from.")
       .def(nb::init<int, double, nb::callable, bool>(), "capacity"_a, "seconds"_a, "sink"_a, "latest"_a = false,
            "`sink` gets a dict of arrays after `capacity` steps, or when the oldest has waited for `seconds`. latest: "
-           "every `seconds` with the last step only, and of those it stands for the number, seconds and worst residuals.")
+           "every `seconds` with the last step only, and of those it stands for the number, seconds and worst "
+           "residuals.")
       .def("hand_over", &Tape::flush, "Gives the sink what is there, now.")
       .def("catch_up", &Tape::catch_up, "simulator"_a, "Of a tape of the latest: the last step, if nothing steps now.");
   simulator.def(

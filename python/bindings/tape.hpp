@@ -70,12 +70,12 @@ class Tape {
   NewtonWorkspace modes_;
   Eigen::VectorXd last_q_, last_v_;  ///< where the last step ended
   std::int64_t steps_ = 0;
-  std::size_t controls_ = 0;     ///< how many a step has, once one had any
-  std::int64_t counted_ = 0;     ///< steps since the last time, if only the latest is kept
-  Residuals worst_;              ///< of those
-  Clock::duration spent_{};      ///< on those
-  Clock::time_point oldest_{};   ///< when the first step of the columns was made, or the last one was handed over
-  std::mutex stepping_;          ///< held while a simulator that has this tape steps
+  Clock::duration spent_{};     ///< on the steps since the last time
+  std::size_t controls_ = 0;    ///< how many a step has, once one had any
+  std::int64_t counted_ = 0;    ///< steps since the last time, if only the latest is kept
+  Residuals worst_;             ///< of those
+  Clock::time_point oldest_{};  ///< when the first step of the columns was made, or the last one was handed over
+  std::mutex stepping_;         ///< held while a simulator that has this tape steps
 };
 
 /// The tapes of a simulator for the length of a call: nobody else hands them over meanwhile.

@@ -28,8 +28,8 @@ def _figure(rows: int = 1, height: float = 3.0) -> tuple[Figure, list[Axes]]:
 
 
 def trajectories(recording: Recording, joints: Sequence[str] | None = None) -> Figure:
-    """Coordinates and velocities of joints over time: of those named, otherwise of all with one coordinate; of a free
-    body its position."""
+    """Coordinates and velocities of joints over time: of those named, otherwise of all with one degree of freedom; of a
+    free body its position, and its linear velocity in its own axes."""
     model = recording.model
     names = list(model.names)
     unknown = [name for name in joints or () if name not in names[1:]]
@@ -38,19 +38,32 @@ def trajectories(recording: Recording, joints: Sequence[str] | None = None) -> F
     chosen = [names.index(name) for name in joints] if joints else _usual_joints(model)
     figure, (above, below) = _figure(2)
     for joint in chosen:
-        q, v = model.idx_qs[joint], model.idx_vs[joint]
-        parts = ("",) if model.nqs[joint] == 1 else (" x", " y", " z")
-        for k, part in enumerate(parts[: model.nvs[joint]]):
-            above.plot(recording.t, recording.q[:, q + k], lw=1, label=names[joint] + part)
-            below.plot(recording.t, recording.v[:, v + k], lw=1)
+        v = recording.v[:, model.idx_vs[joint] :]
+        for k, (part, values) in enumerate(_coordinates(model, joint, recording.q).items()):
+            above.plot(recording.t, values, lw=1, label=names[joint] + part)
+            below.plot(recording.t, v[:, k], lw=1)
     above.set(ylabel="q, m or rad")
     below.set(xlabel="t, s", ylabel="v, m/s or rad/s")
     above.legend(fontsize=6, ncols=2)
     return figure
 
 
+def _coordinates(model, joint: int, q: np.ndarray) -> dict[str, np.ndarray]:
+    """Of a joint, by what is added to its name: angles of joints that turn without end, positions of free bodies, and
+    the vector parts of the quaternions of balls."""
+    q = q[:, model.idx_qs[joint] :][:, : model.nqs[joint]]
+    size = (model.nqs[joint], model.nvs[joint])
+    if size == (1, 1):
+        return {"": q[:, 0]}
+    if size == (2, 1):
+        return {"": np.unwrap(np.arctan2(q[:, 1], q[:, 0]))}
+    if size == (4, 3) and "Planar" in model.joints[joint].shortname():
+        return {" x": q[:, 0], " y": q[:, 1], " angle": np.unwrap(np.arctan2(q[:, 3], q[:, 2]))}
+    return {part: q[:, k] for k, part in enumerate((" x", " y", " z")) if k < min(size)}
+
+
 def _usual_joints(model) -> list[int]:
-    single = [joint for joint in range(1, model.njoints) if model.nqs[joint] == 1]
+    single = [joint for joint in range(1, model.njoints) if model.nvs[joint] == 1]
     return single or list(range(1, model.njoints))
 
 
@@ -136,8 +149,11 @@ def gradient_errors(found: Comparison) -> Figure:
     errors = {block: np.array([entry[block] for entry in found.errors]) for block in BLOCKS}
     decades = np.arange(-16, 1)
     for block, values in errors.items():
-        counts, _ = np.histogram(np.log10(np.maximum(values, 1e-16)), np.append(decades, 1))
-        axes.step(decades + 0.5, counts, where="mid", lw=1.2, label=block)
+        finite = np.isfinite(values)
+        # What is beyond the first and the last decade counts there.
+        counts, _ = np.histogram(np.log10(np.clip(values[finite], 1e-16, 1.0)), np.append(decades, 1))
+        lost = f", {np.sum(~finite)} not finite" if not finite.all() else ""
+        axes.step(decades + 0.5, counts, where="mid", lw=1.2, label=block + lost)
     axes.set(xlabel="log10 of the relative error", ylabel=f"states of {len(found.errors)}")
     axes.legend(fontsize=7)
     return figure

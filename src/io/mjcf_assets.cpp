@@ -125,6 +125,10 @@ Assets read_assets(const Spec& spec, Scene& scene) {
   Assets assets;
   for (const xml::Element* section : spec.root.all("asset")) {
     for (const xml::Element& asset : section->children) {
+      if (asset.tag == "material") {
+        const Attributes a = spec.defaults.resolve(asset, "");
+        assets.materials[a.text("name")] = a.numbers("rgba", 4, 4).value_or(Eigen::Vector4d::Ones());
+      }
       if (asset.tag != "mesh" && asset.tag != "hfield") continue;
       const Attributes a = spec.defaults.resolve(asset, "");
       const std::string name = a.text("name", fs::path(a.text("file")).stem().string());

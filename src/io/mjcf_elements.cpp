@@ -194,6 +194,12 @@ Geom read_geom(const Attributes& a, const SE3& frame, const Spec& spec, Scene& s
     a.fail("friction", "must be non-negative");
   }
   geom.surface.priority = a.integer("priority", 0);
+  if (a.has("rgba")) {
+    geom.colour = *a.numbers("rgba", 4, 4);
+  } else if (const auto material = spec.assets.materials.find(a.text("material"));
+             material != spec.assets.materials.end()) {
+    geom.colour = material->second;
+  }
   geom.group = a.integer("group", 0);
   geom.contype = a.integer("contype", 1);
   geom.conaffinity = a.integer("conaffinity", 1);

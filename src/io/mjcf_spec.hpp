@@ -68,6 +68,7 @@ struct Mesh {
 struct Assets {
   std::map<std::string, Mesh> meshes;
   std::map<std::string, std::shared_ptr<coal::CollisionGeometry>> height_fields;
+  std::map<std::string, Eigen::Vector4d> materials;  ///< colour and opacity
 };
 
 struct Joint {
@@ -93,6 +94,7 @@ struct Geom {
   double density = 1000.0;
   int group = 0, contype = 1, conaffinity = 1, condim = 3;
   Surface surface{.friction = 1.0};
+  std::optional<Eigen::Vector4d> colour;  ///< its own, else that of its material; none if neither says
   std::string where;
 };
 

@@ -9,6 +9,7 @@ import shutil
 import time
 
 import numpy as np
+import pinocchio
 import pytest
 from typer.testing import CliRunner
 
@@ -17,6 +18,7 @@ from browser import different, green, open_browser, until
 from taut import plots
 from taut.cli import app
 from taut.gradients import compare
+from taut.loading import from_pinocchio
 
 pytest.importorskip("viser", reason="viser is not installed: pip install 'taut[view]'")
 
@@ -65,6 +67,9 @@ def test_wrong_requests_are_named(path, tmp_path):
     assert "nowhere" in fails(path, "--html", tmp_path / "nowhere" / "page.html")
     assert "none.npz" in fails(tmp_path / "none.npz", "--html", tmp_path / "page.html")
     assert "fps is -1" in fails(path, "--html", tmp_path / "page.html", "--fps", "-1")
+    with taut.Simulator(taut.scenes.make("ball")).record(tmp_path / "still.npz"):
+        pass
+    assert "still.npz has no steps" in fails(tmp_path / "still.npz", "--png", tmp_path / "still.png")
     assert "start is 5" in fails(path, "--html", tmp_path / "page.html", "--start", 5)
 
 
@@ -77,17 +82,34 @@ def test_the_page_is_one_file(path, tmp_path):
 
 
 def test_the_page_plays_in_a_browser(path, tmp_path):
-    """From a file, without a server: the robot moves by itself, and stands on green arrows in the end."""
+    """From a file, without a server: the robot moves by itself, stands on green arrows in the end, and begins again in
+    the air, without them."""
     page = tmp_path / "page.html"
-    run("export", path, "--html", page, "--fps", 10, "--speed", 0.2)
+    run("export", path, "--html", page, "--fps", 10, "--speed", 0.05, "--end", 0.4)
     browser = open_browser(800, 600)
     try:
         browser.open(page.as_uri())
         until(lambda: browser.picture().std() > 5, 120, "a picture")
-        first = browser.picture()
-        until(lambda: different(first, browser.picture()) > 0.005, 120, "a picture that moves")
-        until(lambda: green(browser.picture()) > green(first) + 5e-4, 120, "arrows")
-        time.sleep(1.0)
+        browser.dismiss()
+        shown = browser.find("//input[@type='text'][contains(@class, 'NumberInput')]")
+
+        def at(begin: float, end: float):
+            """A picture of that part of its 8 s."""
+
+            def tried():
+                before = float(shown.get_attribute("value"))
+                picture = browser.picture()
+                after = float(shown.get_attribute("value"))
+                return [picture] if begin <= before <= after <= end else None
+
+            return until(tried, 120, f"{begin} to {end} s")[0]
+
+        falls = at(0.0, 2.6)  # the floor is 0.14 s below, twenty times slower
+        stands = at(5.0, 7.9)
+        falls_again = at(0.5, 2.6)
+        assert different(falls, stands) > 0.005
+        assert green(stands) > green(falls) + 5e-4
+        assert green(falls_again) < green(falls) + 1e-4
         assert browser.errors() == []
     finally:
         browser.close()
@@ -112,6 +134,18 @@ def test_films_have_their_length(path, tmp_path):
         assert frames.shape[1:] == (240, 320, 3)
         assert len(frames) == 5 or film == gif  # of equal pictures a .gif keeps one, for longer
         assert different(frames[0].astype(int), frames[-1].astype(int)) > 0.01
+
+
+def test_a_gif_lasts_as_long_as_the_run(tmp_path):
+    """It counts hundredths of a second: of 30 pictures a second it has 33, of 120 the 50 browsers show."""
+    imageio = pytest.importorskip("imageio.v3")
+    for fps, rate in ((30, 100 / 3), (120, 50), (25, 25)):
+        path = tmp_path / f"{fps}.gif"
+        assert export.film_rate(path, fps) == pytest.approx(rate)
+        noise = np.random.default_rng(0).integers(0, 255, (10, 16, 16, 3), np.uint8)
+        export.write_film(path, iter(noise), export.film_rate(path, fps))
+        assert imageio.immeta(path)["duration"] == pytest.approx(1000 / rate)
+    assert export.film_rate(tmp_path / "run.mp4", 30) == 30
 
 
 # --- notebooks
@@ -162,6 +196,19 @@ def test_trajectories_are_the_columns(recording):
         plots.trajectories(recording, ["elbow"])
 
 
+def test_angles_of_joints_that_turn_without_end(tmp_path):
+    model = pinocchio.Model()
+    joint = model.addJoint(0, pinocchio.JointModelRUBX(), pinocchio.SE3.Identity(), "wheel")
+    model.appendBodyToJoint(joint, pinocchio.Inertia.Random(), pinocchio.SE3.Identity())
+    sim = taut.Simulator(from_pinocchio(model, pinocchio.GeometryModel()))
+    sim.scene.gravity = [0, 0, 0]
+    with sim.record(tmp_path / "wheel.npz"):
+        sim.rollout([1.0, 0.0], [20.0], steps=500)
+    figure = plots.trajectories(taut.load_recording(tmp_path / "wheel.npz"))
+    (line,) = figure.axes[0].lines
+    np.testing.assert_allclose(line.get_ydata(), 20 * 1e-3 * np.arange(501), atol=1e-9)
+
+
 def test_modes_cover_the_time_in_contact(recording):
     figure = plots.modes(recording)
     pairs = np.unique(recording.pairs)
@@ -201,6 +248,12 @@ def test_gradient_errors_are_counted():
     figure = plots.gradient_errors(found)
     for line in figure.axes[0].lines:
         assert line.get_ydata().sum() == 10
+    found.errors[0] = dict.fromkeys(found.errors[0], 1e9)
+    found.errors[1] = dict.fromkeys(found.errors[1], np.nan)
+    for line in plots.gradient_errors(found).axes[0].lines:
+        assert line.get_ydata().sum() == 9
+        assert line.get_ydata()[-1] == 1
+        assert "1 not finite" in line.get_label()
 
 
 def test_figures_are_saved(recording, tmp_path):

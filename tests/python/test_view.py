@@ -10,19 +10,25 @@ import time
 import urllib.request
 from pathlib import Path
 
+import coal
 import numpy as np
+import pinocchio
 import pytest
 from typer.testing import CliRunner
 
 import taut
 from browser import different, green, open_browser, until
 from taut.cli import app
+from taut.loading import from_pinocchio
 
+trimesh = pytest.importorskip("trimesh", reason="viser is not installed: pip install 'taut[view]'")
 viser = pytest.importorskip("viser", reason="viser is not installed: pip install 'taut[view]'")
 
 from taut.recording.forces import contact_frames  # noqa: E402
 from taut.view import LivePlayer, Page, RecordingPlayer  # noqa: E402
-from taut.view.shapes import mesh_of  # noqa: E402
+from taut.view.frame import Frame  # noqa: E402
+from taut.view.set import Set  # noqa: E402
+from taut.view.shapes import mesh_of, simplified  # noqa: E402
 from taut.view.visuals import visuals  # noqa: E402
 
 G = 9.81
@@ -106,6 +112,57 @@ def test_history_is_the_last_minute():
     assert 50 < high - low <= 60
 
 
+def test_a_slow_motion_keeps_the_minute():
+    """More frames than are kept: recent ones stay, of the old every second one goes, and the span remains."""
+    player = cube(v0=0.0)
+    player.speed = 0.05
+    player.play()
+    while player.frame.t < 5:
+        player.tick(0.025)
+    assert player.span[0] == 0
+    times = np.array([frame.t for frame in player.history])
+    assert len(times) <= 3600
+    steps = np.diff(times)
+    assert steps[-1000:].max() < 2.5e-3
+    assert steps.max() < 20e-3
+
+
+def test_looking_back_mends_a_run_that_went_astray():
+    player = cube()
+    run(player, 0.1)
+    player.force = np.full(3, 1e300)  # and then its square
+    player.play()
+    while player.playing:
+        player.tick(0.02)
+    assert player.failed
+    player.force = np.zeros(3)
+    player.play()
+    assert not player.playing
+    player.seek(0.05)
+    run(player, 0.6)
+    assert player.frame.q[0] == pytest.approx(1 / (2 * 0.4 * G), abs=2e-3)
+
+
+def test_frames_keep_no_more_than_they_show():
+    player = quadruped(0.0)
+    run(player, 0.2)
+    for frame in player.frames:
+        for values in (frame.q, frame.v, frame.points, frame.normals, frame.gaps, frame.modes):
+            assert values.base is None or values.base.nbytes == values.nbytes
+
+
+def test_one_degree_of_freedom_can_be_looked_at():
+    model = pinocchio.Model()
+    joint = model.addJoint(0, pinocchio.JointModelRX(), pinocchio.SE3.Identity(), "hinge")
+    model.appendBodyToJoint(joint, pinocchio.Inertia.Random(), pinocchio.SE3.Identity())
+    player = LivePlayer(from_pinocchio(model, pinocchio.GeometryModel()), np.array([0.5]), np.zeros(1))
+    player.step()
+    assert player.frame.q.shape == (1,)
+    still = LivePlayer(taut.Scene(), np.empty(0), np.empty(0))
+    with Page(still, port=0):
+        still.step()
+
+
 def test_another_solver_goes_on_from_here():
     player = cube()
     run(player, 0.1)
@@ -130,9 +187,45 @@ def test_a_force_moves_a_body():
 
 def test_the_mouse_pulls_a_body_to_where_it_is():
     player = cube(mu=0.0, v0=0.0)
-    player.pulled_to = np.array([0.3, 0.2, player.frame.q[2]])
+    player.take(1, player.frame.q[:3])
+    player.pull_to(np.array([0.3, 0.2, player.frame.q[2]]))
     run(player, 2.0)
     np.testing.assert_allclose(player.frame.q[:2], [0.3, 0.2], atol=5e-3)
+    player.pull_to(None)
+    assert player._forces(player.frame.q, player.frame.v) is None
+
+
+def test_a_body_is_pulled_where_it_was_taken():
+    """By a corner, in the air: the corner comes to the mouse and the body hangs below it, its weight on the spring."""
+    half = 0.1  # of its side
+    scene = taut.scenes.make("cube_on_plane", side=2 * half)
+    q = np.array(scene.q0)
+    q[2] += 0.5
+    player = LivePlayer(scene, q, np.zeros(6))
+    player.take(1, q[:3] + half)
+    target = q[:3] + np.array([0.0, 0.0, 0.5])
+    player.pull_to(target)
+    run(player, 20.0)
+    place = pinocchio.XYZQUATToSE3(player.frame.q)
+    taken = place.act(np.full(3, half))
+    sag = player.mass * G / player.grip.stiffness
+    np.testing.assert_allclose(taken, target - [0, 0, sag], atol=5e-3)
+    assert place.translation[2] == pytest.approx(taken[2] - half * np.sqrt(3), abs=5e-3)
+
+
+def test_a_robot_can_be_lifted_by_a_foot():
+    """A spring for the weight of the robot on the end of a leg does not shake it."""
+    player = quadruped(0.0)
+    joint = player.scene.model.njoints - 1
+    data = player.scene.model.createData()
+    pinocchio.forwardKinematics(player.scene.model, data, player.frame.q)
+    foot = data.oMi[joint].act(np.array([0.0, 0.0, -0.16]))
+    player.take(joint, foot)
+    player.pull_to(foot + np.array([0, 0, 1.0]))
+    run(player, 3.0)
+    assert not player.failed
+    assert player.frame.q[2] > player.start[0][2] + 0.1
+    assert np.abs(player.frame.v).max() < 20
 
 
 def test_joints_go_where_they_are_held():
@@ -222,6 +315,82 @@ def test_a_urdf_shows_its_meshes():
     assert sum(len(v.mesh[1]) for v in shown) > 2 * sum(len(v.mesh[1]) for v in shapes)
 
 
+def test_an_mjcf_shows_its_geoms_and_meshes(tmp_path):
+    """Those of the groups MuJoCo shows, in their colours, whether they touch or not; a mesh as it is, not its hull."""
+    (tmp_path / "bowl.obj").write_text(bowl())
+    (tmp_path / "robot.xml").write_text("""
+    <mujoco><compiler meshdir="."/>
+      <asset><mesh name="bowl" file="bowl.obj" scale="0.1 0.1 0.1"/><material name="red" rgba="1 0 0 1"/></asset>
+      <worldbody>
+        <geom name="table" type="box" size="1 1 0.1" rgba="0 0.5 1 0.5"/>
+        <body pos="0 0 1"><freejoint/>
+          <geom name="look" type="mesh" mesh="bowl" material="red" contype="0" conaffinity="0" group="2"/>
+          <geom name="touch" type="sphere" size="0.1" group="3"/>
+          <geom name="unseen" type="sphere" size="0.1" rgba="0 0 0 0"/>
+        </body>
+        <body pos="1 0 1"><freejoint/><geom name="only" type="sphere" size="0.1" group="3"/></body>
+      </worldbody></mujoco>""")
+    scene = taut.load(tmp_path / "robot.xml")
+    shown = {visual.name.split("_", 1)[1]: visual for visual in visuals(scene)}
+    assert set(shown) == {"table", "look", "only"}
+    assert (shown["look"].joint, shown["look"].colour) == (1, (255, 0, 0))
+    assert shown["table"].opacity == 0.5
+    vertices, faces = shown["look"].mesh
+    assert len(faces) == 16
+    assert np.ptp(vertices, axis=0) == pytest.approx([0.2, 0.2, 0.1])
+    hull = {visual.name.split("_", 1)[1] for visual in visuals(scene, collision=True)}
+    assert hull == {"table", "touch", "unseen", "only"}
+
+
+def bowl() -> str:
+    """Two open pyramids, one within the other."""
+    corners = [(1, 0, 1), (0, 1, 1), (-1, 0, 1), (0, -1, 1)]
+    lines = ["v 0 0 0", *(f"v {x} {y} {z}" for x, y, z in corners)]
+    lines += ["v 0 0 0.2", *(f"v {0.9 * x} {0.9 * y} {z}" for x, y, z in corners)]
+    sides = [(k + 2, (k + 1) % 4 + 2) for k in range(4)]
+    lines += [f"f 1 {b} {a}" for a, b in sides] + [f"f 6 {a + 5} {b + 5}" for a, b in sides]
+    lines += [f"f {a} {b} {b + 5}" for a, b in sides] + [f"f {a} {b + 5} {a + 5}" for a, b in sides]
+    return "\n".join(lines) + "\n"
+
+
+def test_what_stands_beside_a_fixed_robot_is_drawn():
+    scene = taut.scenes.make("ur5")
+    scene.add_shape("table", coal.Box(1, 1, 0.1), position=[0.5, 0, -0.1])
+    assert any("table" in visual.name for visual in visuals(scene))
+
+
+def test_a_large_mesh_becomes_smaller_and_stays_where_it_is():
+    ball = trimesh.creation.icosphere(subdivisions=6)
+    vertices, faces = simplified(ball.vertices, ball.faces, 2000)
+    assert 1000 < len(faces) <= 2000
+    # An edge of such a face is 0.08 long; nothing leaves the ball by more than a quarter of that.
+    assert np.abs(np.linalg.norm(vertices, axis=1) - 1).max() < 0.02
+
+
+def test_the_camera_looks_at_what_is_finite():
+    scene = taut.scenes.make("ball")
+    with Set(scene) as stage_set:
+        stage = stage_set.stage
+        stage.place(scene.q0)
+        stage.look_from_front(scene.q0, np.full(7, np.nan), np.array([1e9, 0, 0, 0, 0, 0, 1]))
+        assert np.isfinite(stage.looked_at).all()
+        assert np.linalg.norm(stage_set.server.initial_camera.position) < 100 * stage.size
+
+
+def test_following_keeps_the_body_where_the_camera_looks():
+    scene = taut.scenes.make("ball")
+    with Set(scene, follow=True) as stage_set:
+        stage = stage_set.stage
+        for x in (7.0, 9.0):
+            q = np.array(scene.q0)
+            q[0] = x
+            if x == 7.0:
+                stage.place(q)
+                stage.look_from_front()
+            stage_set.show(Frame.start(q, np.zeros(6)))
+            np.testing.assert_allclose(q[:2] + stage.world.position[:2], stage.looked_at[:2])
+
+
 # --- the page
 
 
@@ -237,16 +406,40 @@ def test_only_this_machine_can_reach_the_page():
         assert addresses(page.port) == {"00000000"}
 
 
-def test_a_page_does_not_slow_a_step():
-    """The player of a page steps as fast as a simulator alone, up to the noise of the machine."""
-    player = quadruped(0.0)
-    with Page(player, port=0):
+def test_an_address_that_is_not_ours_is_named():
+    """viser alone would wait for ever."""
+    with pytest.raises(ValueError, match=r"203\.0\.113\.7"):
+        Page(cube(), host="203.0.113.7", port=0)
+    with pytest.raises(ValueError, match="no-such-host"):
+        taut.Simulator(taut.scenes.make("ball")).view(host="no-such-host.invalid", port=0)
+
+
+def test_a_port_that_is_taken_gives_the_next_one():
+    with Page(cube(), port=0) as first, Page(cube(), port=first.port) as second:
+        assert first.port < second.port <= first.port + 100
+
+
+def test_an_error_is_told_and_the_page_goes_on(capfd):
+    player = cube()
+    with Page(player, port=0) as page:
+        tick = player.tick
+        player.tick = lambda elapsed: 1 / 0
+        until(lambda: "ZeroDivisionError" in page.panel.said.content, name="what went wrong")
+        player.tick = tick
         player.play()
-        until(lambda: player.frame.t > 1.0)
-        beside = np.median([frame.step_us for frame in player.frames[5:]])
-    alone = quadruped(0.0)
-    run(alone, 1.0)
-    assert beside < 3 * np.median([frame.step_us for frame in alone.frames[5:]])
+        until(lambda: player.frame.t > 0.05, name="time")
+        until(lambda: "ZeroDivisionError" not in page.panel.said.content, name="nothing wrong any more")
+    assert capfd.readouterr().err.count("Traceback") == 1
+
+
+def test_it_plays_when_somebody_looks(browser):
+    player = cube()
+    with Page(player, port=0) as page:
+        page.play_when_seen()
+        time.sleep(0.3)
+        assert player.frame.t == 0
+        browser.open(page.url)
+        until(lambda: player.frame.t > 0.1, name="time")
 
 
 @pytest.fixture(scope="module")
@@ -341,6 +534,46 @@ def test_the_friction_slider_moves_where_the_cube_stops(browser, shows):
     assert browser.errors() == []
 
 
+def test_dragging_a_body_pulls_it(browser, shows):
+    """With a mouse: Ctrl, press on the cube in the picture, move, let go."""
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    player = cube(mu=0.0, v0=0.0)
+    page = shows(player)
+    browser.click("Play")
+    until(lambda: player.playing)
+    time.sleep(1.0)
+    browser.dismiss()
+    time.sleep(1.0)
+    picture = browser.picture()
+    page.server.scene.get_handle_by_name("/world/bodies").visible = False
+    until(lambda: different(picture, browser.picture()) > 1e-3, name="a picture without it")
+    without = browser.picture()
+    page.server.scene.get_handle_by_name("/world/bodies").visible = True
+    rows, columns = np.nonzero(np.abs(picture - without).max(axis=-1) > 24)
+    x, y = int(np.median(columns)), int(np.median(rows))  # the cube and its shadow
+    until(lambda: different(without, browser.picture()) > 1e-3, name="the cube again")
+    mouse = ActionChains(browser.driver, duration=100)
+    mouse.key_down(Keys.CONTROL)
+    mouse.w3c_actions.pointer_action.move_to_location(x, y).pointer_down()
+    for k in range(1, 11):
+        mouse.w3c_actions.pointer_action.move_to_location(x - 12 * k, y)
+    mouse.w3c_actions.perform()
+    grip = until(lambda: player.grip, 10, name="a grip")
+    assert grip.joint == 1
+    assert np.abs(grip.point).max() < 0.11  # on the cube of 0.2 m
+    start = player.start[0][:2]
+    until(lambda: np.linalg.norm(player.frame.q[:2] - start) > 0.05, name="the cube on its way")
+    target = np.array(player.pulled_to)
+    assert np.dot(player.frame.q[:2] - start, target[:2] - start) > 0  # towards the mouse
+    release = ActionChains(browser.driver)
+    release.w3c_actions.pointer_action.pointer_up()
+    release.key_up(Keys.CONTROL).perform()
+    until(lambda: player.grip is None, 10, name="let go")
+    assert [error for error in browser.errors() if "passive event listener" not in error] == []  # a note of viser's own
+
+
 def test_sliders_push_a_body_and_a_menu_changes_the_solver(browser, shows):
     from selenium.webdriver.common.keys import Keys
 
@@ -379,6 +612,24 @@ def test_a_joint_slider_poses_a_robot(browser, shows):
     until(lambda: player.frame.q[2] == pytest.approx(float(handle.get_attribute("aria-valuemin")), abs=1e-3))
     until(lambda: different(before, browser.picture()) > 0.01, name="a picture that changed")
     np.testing.assert_array_equal(np.delete(player.frame.q, 2), np.delete(scene.q0, 2))
+
+
+def test_a_joint_slider_leaves_other_joints_alone(browser, shows):
+    """Of a robot that has moved since the start."""
+    from selenium.webdriver.common.keys import Keys
+
+    scene = taut.scenes.make("ur5")
+    player = LivePlayer(scene, scene.q0, np.zeros(6))
+    run(player, 0.2)
+    moved = np.array(player.frame.q)
+    assert np.abs(moved - scene.q0).max() > 1e-2
+    shows(player)
+    browser.click("Joints")
+    handle = browser.slider("elbow_joint")
+    until(lambda: float(handle.get_attribute("aria-valuenow")) == pytest.approx(moved[2], abs=2e-3))  # it follows
+    handle.send_keys(Keys.HOME)
+    until(lambda: player.frame.q[2] == pytest.approx(float(handle.get_attribute("aria-valuemin")), abs=1e-3))
+    np.testing.assert_array_equal(np.delete(player.frame.q, 2), np.delete(moved, 2))
 
 
 def test_the_time_slider_looks_back(browser, shows):
@@ -469,12 +720,48 @@ def test_a_watched_loop_computes_the_same_and_the_page_sees_it(browser):
         browser.find("//*[normalize-space(text())='Step']")
         first = browser.picture()
         np.testing.assert_array_equal(loop(sim), alone)
-        watch._tape.hand_over()
         until(lambda: different(first, browser.picture()) > 0.01, name="a picture that changed")
-        with pytest.raises(ValueError, match="already"):
-            sim.record("never.npz")
-    assert sim._tape is None
+    assert sim._tapes == ()
     assert all("WebSocket" in error for error in browser.errors())  # it was closed
+
+
+def test_a_loop_is_watched_and_recorded_at_once(tmp_path):
+    """And the page is shown the last step, though the loop rests then."""
+    sim = taut.Simulator(taut.scenes.make("cube_on_plane"))
+    frames = []
+    with sim.view(port=0) as watch, sim.record(tmp_path / "run.npz"):
+        take = watch._send_latest
+        watch._send_latest = lambda: (frames.append(watch._latest), take())[1]
+        q, v = sim.scene.q0, np.array([0.1, 0, 0, 0, 0, 0])
+        for _ in range(37):
+            step = sim.step(q, v)
+            q, v = step.q, step.v
+        until(lambda: watch.steps == 37, 10, "the last step")
+    recording = taut.load_recording(tmp_path / "run.npz")
+    assert len(recording) == 37
+    shown = [frame for frame in frames if frame is not None]
+    np.testing.assert_array_equal(shown[-1].q, recording.q[-1])
+    assert shown[-1].t == pytest.approx(0.037)
+    assert len(shown[-1].points) == 4
+    assert 0 < shown[-1].step_us < 1e5
+
+
+def test_an_interrupt_of_the_loop_does_not_end_the_page():
+    code = """
+import os, signal, taut
+watch = taut.Simulator(taut.scenes.make("ball")).view(port=0)
+try:
+    os.killpg(os.getpgid(0), signal.SIGINT)  # as a terminal does
+    __import__("time").sleep(10)
+except KeyboardInterrupt:
+    pass
+__import__("time").sleep(0.5)
+print(watch.process.poll())
+watch.close()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, start_new_session=True)
+    assert done.stdout.strip() == "None", done.stderr
+    assert done.stderr == ""
 
 
 def test_a_loop_outlives_its_page():

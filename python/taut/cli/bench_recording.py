@@ -125,7 +125,9 @@ def recording(
         results = _measure(source, steps, chunk, {kind: where / f"recording.{kind}" for kind in ("npz", "mcap")})
 
     out = console()
-    out.print(f"[bold]{escape(machine_line())}[/]\ntaut {__version__}, {source}, {steps} steps, chunks of {chunk}")
+    out.print(
+        f"[bold]{escape(machine_line())}[/]\ntaut {__version__}, {escape(source)}, {steps} steps, chunks of {chunk}"
+    )
     out.print(_table(results))
     about = {"taut": __version__, "machine": machine(), "source": source, "steps": steps, "chunk": chunk}
     write_json(json, {**about, "results": results})
@@ -137,7 +139,7 @@ def _measure(source: str, steps: int, chunk: int, paths: dict[str, Path]) -> lis
     sides = {"not recorded": _Side(source, None), **{kind: _Side(source, path) for kind, path in paths.items()}}
     order = list(sides.values())
     with progress() as bar:
-        task = bar.add_task(f"recording {Path(source).name}", total=steps // chunk)
+        task = bar.add_task(f"recording {escape(Path(source).name)}", total=steps // chunk)
         for k in range(steps // chunk):
             for i in np.roll(np.arange(len(order)), k):
                 order[i].chunk(chunk)

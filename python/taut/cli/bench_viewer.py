@@ -38,7 +38,7 @@ def viewer(
     scene = sources.open_scene(source, quiet=True)
     times: dict[str, list[np.ndarray]] = {"alone": [], "watched": []}
     with progress() as bar:
-        task = bar.add_task(f"watching {Path(source).name}", total=2 * turns)
+        task = bar.add_task(f"watching {escape(Path(source).name)}", total=2 * turns)
         for _ in range(turns):
             for name, found in times.items():
                 found.append(_turn(scene, steps, watched=name == "watched"))
@@ -47,7 +47,9 @@ def viewer(
     cost = results["watched"]["mean_us"] / results["alone"]["mean_us"] - 1
 
     out = console()
-    out.print(f"[bold]{escape(machine_line())}[/]\ntaut {__version__}, {source}, {turns} turns of {steps} steps")
+    out.print(
+        f"[bold]{escape(machine_line())}[/]\ntaut {__version__}, {escape(source)}, {turns} turns of {steps} steps"
+    )
     made = table("Time of a step", "<", "median µs", "mean µs", "99 % below µs", "cost of the mean")
     for name, result in results.items():
         share = f"{cost:.1%}" if name == "watched" else ""

@@ -71,7 +71,7 @@ def _page(run: Recording, path: Path, fps, speed, start, end, options) -> None:
 
     rows = export.rows_at(run, fps, speed, start, end)
     with progress() as bar:
-        task = bar.add_task(path.name, total=len(rows))
+        task = bar.add_task(escape(path.name), total=len(rows))
         text = export.page(run, rows, fps, lambda done, _: bar.update(task, completed=done), **options)
     path.write_text(text)
     _told(path)
@@ -80,7 +80,7 @@ def _page(run: Recording, path: Path, fps, speed, start, end, options) -> None:
 def _picture(run: Recording, path: Path, at: float | None, width: int, height: int, options) -> None:
     from ..view import export
 
-    at = float(run.t[-1]) if at is None else at
+    at = len(run) * run.dt if at is None else at
     rows = export.rows_at(run, 1.0, start=at, end=at)
     export.write_picture(path, next(export.pictures(run, rows, width, height, **options)))
     _told(path)
@@ -89,9 +89,10 @@ def _picture(run: Recording, path: Path, at: float | None, width: int, height: i
 def _film(run: Recording, path: Path, fps, speed, start, end, width, height, options) -> None:
     from ..view import export
 
+    fps = export.film_rate(path, fps)
     rows = export.rows_at(run, fps, speed, start, end)
     with progress() as bar:
-        task = bar.add_task(path.name, total=len(rows))
+        task = bar.add_task(escape(path.name), total=len(rows))
 
         def images():
             for image in export.pictures(run, rows, width, height, **options):

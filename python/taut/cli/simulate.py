@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from rich.markup import escape
 
 from .._taut import Scene, Simulator, Trajectory
 from ..energy import mechanical_energy
@@ -68,7 +69,7 @@ def simulate(
     log = _Log(scene)
     steps = max(1, round(seconds / dt))
     with progress() as bar, nullcontext() if record is None else sim.record(record):
-        task = bar.add_task(f"simulating {Path(source).name}", total=steps)
+        task = bar.add_task(f"simulating {escape(Path(source).name)}", total=steps)
 
         def each(piece: Trajectory) -> None:
             log.add(piece)
@@ -80,7 +81,7 @@ def simulate(
     result["gains"] = {"kp": kp, "kd": kd} if hold else None
     console().print(_table(result))
     if record is not None:
-        console(stderr=True).print(f"wrote {record}", soft_wrap=True)
+        console(stderr=True).print(f"wrote {escape(str(record))}", soft_wrap=True)
     write_json(json, result)
     if run.failed:
         raise typer.Exit(1)
@@ -136,7 +137,9 @@ def _summary(source: str, run: Run, log: _Log, passive: bool) -> dict[str, Any]:
 
 
 def _table(result: dict[str, Any]):
-    title = f"{Path(result['source']).name}: {number(result['seconds'], 's')} by {number(1e3 * result['dt'], 'ms')}"
+    title = (
+        f"{escape(Path(result['source']).name)}: {number(result['seconds'], 's')} by {number(1e3 * result['dt'], 'ms')}"
+    )
     made = table(title, "<", "<")
     made.show_header = False
     colour = "green" if result["steps_not_certified"] == 0 else "red"

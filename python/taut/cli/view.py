@@ -67,7 +67,7 @@ def view(
             f"[bold]{escape(Path(source).name)}[/] is at [bold]{page.url}[/]; Ctrl-C ends it", soft_wrap=True
         )
         if play:
-            player.play()
+            page.play_when_seen()
         if browser:
             webbrowser.open(page.url)
         page.wait()

@@ -130,7 +130,11 @@ class McapWriter(Finished):
         ]
         given = {name: piece[name] for name in INPUTS if len(piece[name])}
         if given:
-            made.append(self._arrays(INPUT, steps, times, **{name: given.get(name, np.empty((len(steps), 0))) for name in INPUTS}))
+            made.append(
+                self._arrays(
+                    INPUT, steps, times, **{name: given.get(name, np.empty((len(steps), 0))) for name in INPUTS}
+                )
+            )
         report = Messages(self.arena, REPORT_TYPE, REPORT, steps, times)
         report["status"], report["iterations"] = piece["status"], piece["iterations"]
         report["residuals"], report["model"] = piece["residuals"], piece["model_residuals"]

@@ -156,7 +156,9 @@ class _Content:
             **self._inputs(len(steps), sizes["nv"], sizes["nu"]),
             **self._contacts(),
         }
-        if not (len(steps) == len(report) == len(made["contacts"]) and np.array_equal(steps, 1 + np.arange(len(steps)))):
+        if not (
+            len(steps) == len(report) == len(made["contacts"]) and np.array_equal(steps, 1 + np.arange(len(steps)))
+        ):
             raise ValueError("there is not one state, report and list of contacts for each step")
         return {name: np.ascontiguousarray(made[name], COLUMNS[name].dtype) for name in COLUMNS}
 

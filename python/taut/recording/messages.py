@@ -98,8 +98,8 @@ def contacts_type(count: int) -> np.dtype:
 
 
 class Arena:
-    """Memory for the messages of a piece, which those of the next piece take again: fresh memory costs more than what is
-    written into it."""
+    """Memory for the messages of a piece, which those of the next piece take again: fresh memory costs more than what
+    is written into it."""
 
     def __init__(self) -> None:
         self.space = np.empty(0, np.uint8)

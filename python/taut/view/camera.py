@@ -50,7 +50,11 @@ class Camera:
                 raise RuntimeError("the browser that was to draw pictures did not connect")
             time.sleep(0.05)
         client = next(iter(clients.values()))
-        client.get_render(self.height, self.width, timeout=PATIENCE)  # while meshes are on their way
+        try:
+            client.get_render(self.height, self.width, timeout=PATIENCE)  # while meshes are on their way
+        except BaseException:
+            self._stop()
+            raise
         return client
 
     def shoot(self) -> np.ndarray:

@@ -5,22 +5,21 @@ from __future__ import annotations
 import numpy as np
 import viser
 
+from .frame import Frame
 from .live import LivePlayer
 from .stage import Stage
 
 
 class PushControls:
-    """A force on a body: by sliders, or by pulling the arrows at the body with the mouse, as with a spring."""
+    """A force on a body: by sliders, or by dragging it with the mouse, as with a spring."""
 
     def __init__(self, server: viser.ViserServer, player: LivePlayer, stage: Stage, weight: float) -> None:
-        self.player, self.stage = player, stage
         names = {player.scene.model.names[joint]: joint for joint in player.bodies}
-        self.handle = None
         if not names:
             return
         with server.gui.add_folder("Push", expand_by_default=False):
-            body = server.gui.add_dropdown("body", tuple(names), hint="The body that is pushed.")
-            pull = server.gui.add_checkbox("mouse", False, hint="Arrows at the body: pull them, it comes along.")
+            server.gui.add_markdown("*Ctrl (or ⌘) and drag pulls any body, by the point you take it at.*")
+            body = server.gui.add_dropdown("body", tuple(names), hint="The body the sliders push.")
             limit = round(3 * weight, 1) or 1.0
             hint = "N, in the world's axes, for as long as it is not zero."
             sliders = [
@@ -30,18 +29,10 @@ class PushControls:
                 for axis in "xyz"
             ]
             release = server.gui.add_button("No force", hint="Sets the three to zero.")
-        self.handle = server.scene.add_transform_controls(
-            "/world/pull", scale=0.4 * stage.size, disable_rotations=True, depth_test=False, visible=False
-        )
 
         @body.on_update
         def _(_: viser.GuiEvent) -> None:
             player.body = names[body.value]
-
-        @pull.on_update
-        def _(_: viser.GuiEvent) -> None:
-            self.handle.visible = pull.value
-            player.pulled_to = None
 
         def set_force(_: object) -> None:
             player.force = np.array([slider.value for slider in sliders])
@@ -55,14 +46,12 @@ class PushControls:
                 slider.value = 0.0
             player.force = np.zeros(3)
 
-        @self.handle.on_update
-        def _(event: viser.TransformControlsEvent) -> None:
-            player.pulled_to = None if event.phase == "end" else np.array(event.target.position)
+        def drag(joint: int, phase: str, taken_at: np.ndarray, to: np.ndarray) -> None:
+            if phase == "start":
+                player.take(joint, taken_at)
+            player.pull_to(None if phase == "end" else to)
 
-    def update(self) -> None:
-        """The arrows stay at the body while nobody pulls them."""
-        if self.handle is not None and self.handle.visible and self.player.pulled_to is None:
-            self.handle.position = self.stage.data.oMi[self.player.body].translation
+        stage.on_drag(drag)
 
 
 class JointControls:
@@ -104,12 +93,23 @@ class JointControls:
         if event.client is None:
             return
         target = np.array(self.player.frame.q)
-        for at, slider in self.sliders.items():
-            target[at] = slider.value
         if self.hold.value:
+            for at, slider in self.sliders.items():
+                target[at] = slider.value
             kp = float(self.stiff.value)
             self.player.hold(target, kp, kp / 20)
             return
         self.player.hold(None)
-        if event.target in self.sliders.values() and not self.player.playing:
-            self.player.pose(target)
+        for at, slider in self.sliders.items():
+            if event.target is slider and not self.player.playing:
+                target[at] = slider.value
+                self.player.pose(target)
+
+    def update(self, frame: Frame) -> None:
+        """Sliders follow joints that nothing holds."""
+        if not self.joints or self.hold.value:
+            return
+        for at, slider in self.sliders.items():
+            value = round(float(np.clip(frame.q[at], slider.min, slider.max)), 3)
+            if abs(slider.value - value) > 1e-3:
+                slider.value = value

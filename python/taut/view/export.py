@@ -56,11 +56,18 @@ def pictures(recording: Recording, rows: np.ndarray, width: int, height: int, **
             yield camera.shoot()
 
 
+def film_rate(path: Path, fps: float) -> float:
+    """The nearest a film of this kind can have: a .gif counts hundredths of a second, browsers show two at least."""
+    return 100 / max(2, round(100 / fps)) if path.suffix == ".gif" and 0 < fps < np.inf else fps
+
+
 def write_film(path: Path, images: Iterator[np.ndarray], fps: float) -> None:
     """A .gif or .mp4."""
     import imageio.v2 as imageio
 
-    options = {"loop": 0, "duration": 1000 / fps} if path.suffix == ".gif" else {"fps": fps, "macro_block_size": 2}
+    options = (
+        {"loop": 0, "duration": 10 * round(100 / fps)} if path.suffix == ".gif" else {"fps": fps, "macro_block_size": 2}
+    )
     with imageio.get_writer(path, **options) as film:
         for image in images:
             film.append_data(image)
@@ -74,7 +81,8 @@ def write_picture(path: Path, image: np.ndarray) -> None:
 
 def _set(recording: Recording, rows: np.ndarray, **options: Any) -> Set:
     made = Set(recording.scene, **options)
-    made.show(Frame.of_recording(recording, int(rows[0])))
-    made.stage.look_from_front(*(recording.q[int(row)] for row in rows[:: max(1, len(rows) // 20)]))
     made.stage.place(recording.q[int(rows[0])])
+    way = [] if made.followed else rows[:: max(1, len(rows) // 20)]
+    made.stage.look_from_front(*(recording.q[int(row)] for row in way))
+    made.show(Frame.of_recording(recording, int(rows[0])))
     return made

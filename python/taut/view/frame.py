@@ -36,20 +36,23 @@ class Frame:
 
     @classmethod
     def of_piece(cls, piece: dict[str, np.ndarray], dt: float, t: float) -> Frame:
-        """The last step a tape has handed over."""
+        """The last step a tape has handed over, copied: a minute of frames must not keep all the steps between."""
         rows = slice(len(piece["modes"]) - int(piece["contacts"][-1]), None)
+        points, normals, gaps, mu, modes, pairs = (
+            np.array(piece[name][rows]) for name in ("points", "normals", "gaps", "mu", "modes", "pairs")
+        )
         primal, dual, _, natural = piece["residuals"].max(axis=0)
         return cls(
             t,
-            piece["q"][-1],
-            piece["v"][-1],
-            piece["points"][rows],
-            piece["normals"][rows],
-            in_world(piece["normals"][rows], piece["impulses"][rows]) / dt,
-            piece["gaps"][rows],
-            piece["mu"][rows],
-            piece["modes"][rows],
-            piece["pairs"][rows],
+            np.array(piece["q"][-1]),
+            np.array(piece["v"][-1]),
+            points,
+            normals,
+            in_world(normals, piece["impulses"][rows]) / dt,
+            gaps,
+            mu,
+            modes,
+            pairs,
             residual=float(max(primal, dual, natural)),
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,19 @@ from ..energy import mechanical_energy
 from .frame import Frame
 from .player import Remembering
 
-KEPT = 3600  # frames: a minute at sixty a second
 SHARE = 0.7  # of a tick that may be spent on stepping; the page needs the rest
-PULL = 8.0  # rad/s: how stiff the spring of the mouse is, per kg of the body and what it carries
+BATCH = 10  # steps between looks at the clock
+PULL = 8.0  # rad/s: how fast the spring of the mouse would bring what hangs together to it
+
+
+@dataclass(frozen=True)
+class Grip:
+    """A point of a body that the mouse has taken."""
+
+    joint: int
+    point: np.ndarray  # in the joint's frame
+    stiffness: float  # N/m
+    damping: float  # N s/m
 
 
 class LivePlayer(Remembering):
@@ -31,8 +42,10 @@ class LivePlayer(Remembering):
         self.held: tuple[np.ndarray, float, float] | None = None  # target, kp, kd
         self.force = np.zeros(3)  # N, world, on `body`
         self.body = self.bodies[0] if self.bodies else 0
-        self.pulled_to: np.ndarray | None = None  # where the mouse holds it
-        self.failed = False
+        self.grip: Grip | None = None
+        self.pulled_to: np.ndarray | None = None  # where the mouse is, m in the world
+        self.failed = False  # the last step led to a state that is not finite
+        self.astray = False  # the simulator is not where the frame is
         self.debt = 0.0  # s of simulated time that are due
         self._make()
         self.reset()
@@ -47,7 +60,7 @@ class LivePlayer(Remembering):
         self.sim = Simulator(self.scene, **self.options)
         self.pieces: list[dict[str, np.ndarray]] = []
         self.tape = _Tape(1 << 20, 1e5, self.pieces.append)  # handed over by hand
-        self.sim._tape = self.tape
+        self.sim._attach(self.tape)
         self._hold()
 
     def reset(self) -> None:
@@ -56,7 +69,7 @@ class LivePlayer(Remembering):
             self.sim.reset()
             self.frame = Frame.start(*self.start)
             self.frame.energy = self._energy(self.frame)
-            self.history: deque[Frame] = deque([self.frame], maxlen=KEPT)
+            self.history = deque([self.frame])
             self.debt = 0.0
 
     def play(self) -> None:
@@ -74,9 +87,16 @@ class LivePlayer(Remembering):
                 self._go_on_from_here()
                 self._advance(1)
 
+    def seek(self, t: float) -> None:
+        with self.lock:
+            super().seek(t)
+            self.failed = False
+            self.astray = True
+
     def _go_on_from_here(self) -> None:
-        if self.frame is self.history[-1]:
+        if self.frame is self.history[-1] and not self.astray:
             return
+        self.astray = False
         while self.history[-1] is not self.frame:
             self.history.pop()
         if self.frame.state is None:
@@ -100,13 +120,18 @@ class LivePlayer(Remembering):
         """Steps from the present frame until they are done or the time is over; how many were made."""
         begun, made, t = time.perf_counter(), 0, self.frame.t
         q, v = self.frame.q, self.frame.v
-        forces = self._forces(q, v)
         spent = 0.0
         while made < steps and (made == 0 or spent < seconds):
-            step = self.sim.step(q, v, fext=forces)
-            q, v, made = step.q, step.v, made + 1
+            forces = self._forces(q, v)
+            if forces is None:  # without Python in between, and without its lock, which the page needs
+                run = self.sim.rollout(q, v, steps=min(BATCH, steps - made))
+                q, v, done, report = run.q[len(run)], run.v[len(run)], len(run), run.reports[-1]
+            else:
+                step = self.sim.step(q, v, fext=forces)
+                q, v, done, report = step.q, step.v, 1, step.report
+            made += done
             spent = time.perf_counter() - begun
-            if step.report.status == "not_finite":
+            if report.status == "not_finite":
                 self.failed, self.playing = True, False
                 break
         self.tape.hand_over()
@@ -114,7 +139,7 @@ class LivePlayer(Remembering):
         if self.failed:  # the last state that was finite stays
             return made
         self.frame = Frame.of_piece(piece, self.sim.dt, t + made * self.sim.dt)
-        self.frame.step_us = 1e6 * spent / made
+        self.frame.step_us = 1e6 * piece["seconds"] / made
         self.frame.energy = self._energy(self.frame)
         self.frame.state = self.sim.state()
         self.remember(self.frame)
@@ -152,25 +177,55 @@ class LivePlayer(Remembering):
     def pose(self, q: np.ndarray) -> None:
         """Put everything elsewhere, at rest: a new start of the history."""
         with self.lock:
-            self.playing = False
+            self.playing = self.failed = False
             self.sim.reset()
             self.frame = Frame.start(q, np.zeros_like(self.frame.v), self.frame.t)
             self.frame.energy = self._energy(self.frame)
-            self.history.clear()
-            self.history.append(self.frame)
+            self.history = deque([self.frame])
+
+    # The mouse is heard on the thread that talks to browsers, which must not wait for a step: no lock, hence data of
+    # its own and whole values that `_forces` reads once.
+
+    def take(self, joint: int, point: np.ndarray) -> None:
+        """Take hold of a body at a point (m, world), to `pull_to` somewhere."""
+        model, data, q = self.scene.model, self.scene.model.createData(), np.asarray(self.frame.q)
+        J = pinocchio.computeJointJacobian(model, data, q, joint)
+        pinocchio.forwardKinematics(model, data, q)
+        local = data.oMi[joint].actInv(np.asarray(point, float))
+        J_point = J[:3] - pinocchio.skew(local) @ J[3:]
+        # As stiff as all that hangs together asks for, as damped as what is felt at the point, which is light at the
+        # end of a leg: the damping of the former would be too much for a step.
+        stiffness = PULL**2 * self._tree_mass(joint)
+        response = float(np.trace(J_point @ pinocchio.computeMinverse(model, data, q) @ J_point.T)) / 3
+        damping = 2 * np.sqrt(stiffness / response) if response > 0 else 0.0
+        self.grip = Grip(joint, local, stiffness, damping)
+
+    def pull_to(self, point: np.ndarray | None) -> None:
+        """Where the mouse is now, m in the world; None lets go."""
+        self.pulled_to = point
+        if point is None:
+            self.grip = None
+
+    def _tree_mass(self, joint: int) -> float:
+        """Of everything between the world and the last joints that carries or is carried by this one."""
+        model = self.scene.model
+        root = joint
+        while model.parents[root]:
+            root = model.parents[root]
+        return sum(model.inertias[other].mass for other in model.subtrees[root])
 
     def _forces(self, q: np.ndarray, v: np.ndarray) -> np.ndarray | None:
-        """Of the sliders and the mouse, in the frame of the body, for the steps of a tick."""
-        force = np.array(self.force)
-        if self.pulled_to is None and not force.any():
+        """Of the sliders and the mouse, in the frames of the bodies."""
+        grip, target = self.grip, self.pulled_to
+        if grip is None and not self.force.any():
             return None
-        model, joint = self.scene.model, self.body
+        model = self.scene.model
         pinocchio.forwardKinematics(model, self.data, np.asarray(q), np.asarray(v))
-        place = self.data.oMi[joint]
-        if self.pulled_to is not None:
-            speed = place.rotation @ self.data.v[joint].linear
-            mass = self.mass if model.nvs[joint] == 6 and len(self.bodies) > 1 else model.inertias[joint].mass
-            force += mass * (PULL**2 * (self.pulled_to - place.translation) - 2 * PULL * speed)
         forces = np.zeros((model.njoints, 6))
-        forces[joint, :3] = place.rotation.T @ force
+        forces[self.body, :3] += self.data.oMi[self.body].rotation.T @ self.force
+        if grip is not None and target is not None:
+            motion = self.data.v[grip.joint]
+            speed = motion.linear + np.cross(motion.angular, grip.point)
+            force = grip.stiffness * (self.data.oMi[grip.joint].actInv(target) - grip.point) - grip.damping * speed
+            forces[grip.joint] += np.concatenate([force, np.cross(grip.point, force)])
         return forces

@@ -39,11 +39,12 @@ class Marks:
         self._cones(frame, colours)
 
     def _hidden(self, kind: str, count: int) -> bool:
-        """Nothing to draw: what was drawn goes."""
+        """Nothing to draw: a frame that cannot be seen takes the place of what was drawn. A page that plays again from
+        its start is told so there; of what was merely removed later, or not made yet, it would keep the last."""
         if self.shown[kind] and count:
             return False
-        if self.scene.get_handle_by_name(f"/world/{kind}") is not None:
-            self.scene.remove_by_name(f"/world/{kind}")
+        if not isinstance(self.scene.get_handle_by_name(f"/world/{kind}"), viser.FrameHandle):
+            self.scene.add_frame(f"/world/{kind}", show_axes=False, visible=False)
         return True
 
     def _points(self, frame: Frame, colours: np.ndarray) -> None:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import io
-import logging
 import threading
 import time
+import traceback
 
 import numpy as np
-import viser
 
 from .frame import Frame
 from .marks import Marks
 from .panel import Panel
 from .player import Player
+from .server import LOCALHOST, close_server, open_server
 from .stage import Stage
 
 RATE = 30.0  # pictures a second
-LOCALHOST = "127.0.0.1"
 
 
 class Page:
@@ -28,10 +26,7 @@ class Page:
         """The page is at `url`: at the next free port if `port` is taken; 0: any. Only this machine can reach it unless
         `host` is another address of it, "0.0.0.0" for all."""
         self.player = player
-        logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # browsers come and go
-        with contextlib.redirect_stdout(io.StringIO()):  # viser's banner; whoever makes a page tells where it is
-            self.server = viser.ViserServer(host=host, port=port, label=title, verbose=False)
-        self.server.gui.configure_theme(control_width="large", dark_mode=False)
+        self.server = open_server(host, port, title)
         self.stage = Stage(self.server, player.scene)
         gravity = float(np.linalg.norm(player.scene.gravity)) or 9.81
         mass = sum(inertia.mass for inertia in player.scene.model.inertias[1:]) or 1.0
@@ -62,9 +57,18 @@ class Page:
         before = time.perf_counter()
         while not self._ended.wait(max(0.0, before + 1 / RATE - time.perf_counter())):
             now = time.perf_counter()
-            self.player.tick(now - before)
+            try:
+                self.player.tick(now - before)
+                self._draw()
+                self.panel.error = None
+            except Exception as error:  # whatever it was: a page that stands still for ever would not say so
+                if self.panel.error is None:
+                    traceback.print_exc()
+                self.panel.error = f"{type(error).__name__}: {error}"
+                self.player.pause()
+                with contextlib.suppress(Exception):
+                    self.panel.tell(self.player.frame)
             before = now
-            self._draw()
 
     def _draw(self) -> None:
         """What changed since the last picture."""
@@ -78,6 +82,16 @@ class Page:
             self.drawn = frame
         self.panel.update(frame)
 
+    def play_when_seen(self) -> None:
+        """Begin as soon as a browser looks: a fall is over before one has opened."""
+        begun = threading.Event()
+
+        @self.server.on_client_connect
+        def _(_: object) -> None:
+            if not begun.is_set():
+                begun.set()
+                self.player.play()
+
     def wait(self) -> None:
         """Until it is closed, or somebody interrupts."""
         with contextlib.suppress(KeyboardInterrupt):
@@ -86,8 +100,7 @@ class Page:
     def close(self) -> None:
         self._ended.set()
         self._thread.join()
-        with contextlib.redirect_stdout(io.StringIO()):
-            self.server.stop()
+        close_server(self.server)
 
     def __enter__(self) -> Page:
         return self

@@ -34,6 +34,7 @@ class Panel:
         self.changed = False  # something must be drawn anew, though the frame is the same
         self.followed: int | None = None
         self._told = 0.0
+        self.error: str | None = None  # why the page had to stop
         self.said = server.gui.add_markdown("")
         with server.gui.add_folder("Run"):
             self._run()
@@ -42,7 +43,7 @@ class Panel:
         if isinstance(player, LivePlayer):
             with server.gui.add_folder("Physics", expand_by_default=False):
                 self._physics(player)
-            self.push = PushControls(server, player, stage, weight)
+            PushControls(server, player, stage, weight)
             self.joints = JointControls(server, player, weight)
         self.plots = Plots(server, player)
 
@@ -120,7 +121,12 @@ class Panel:
         shapes = [shape.name for shape in scene.geometry.geometryObjects]
         usual = float(np.median([scene.friction(shape) for shape in shapes])) if shapes else 0.8
         friction = gui.add_slider(
-            "friction", min=0.0, max=2.0, step=0.01, initial_value=round(min(usual, 2.0), 2), hint="μ of every shape."
+            "friction",
+            min=0.0,
+            max=max(2.0, float(np.ceil(usual))),
+            step=0.01,
+            initial_value=round(usual, 2),
+            hint="μ of every shape; a pair of shapes that has its own keeps it.",
         )
         solver = gui.add_dropdown(
             "solver", tuple(solvers()), initial_value=player.sim.solver, hint="Who solves the contact problem."
@@ -148,16 +154,16 @@ class Panel:
         if self.play.label != label:
             self.play.label = label
             self.play.icon = viser.Icon.PLAYER_PAUSE if self.player.playing else viser.Icon.PLAYER_PLAY
-        if isinstance(self.player, LivePlayer):
-            self.push.update()
         now = time.perf_counter()
         if now - self._told < SLOW:
             return
         self._told = now
-        self._tell(frame)
+        self.tell(frame)
         self.plots.update(frame)
+        if isinstance(self.player, LivePlayer):
+            self.joints.update(frame)
 
-    def _tell(self, frame: Frame) -> None:
+    def tell(self, frame: Frame) -> None:
         low, high = self.player.span
         if high > low and (self.time.min, self.time.max) != (low, high):
             self.time.min, self.time.max = low, high
@@ -174,6 +180,8 @@ class Panel:
             lines.append(f"**step** {frame.step_us:.0f} µs &nbsp; **energy** {frame.energy:.4g} J")
         if isinstance(self.player, LivePlayer) and self.player.failed:
             lines.append("**the state is not finite any more**: reset, or look back and go on from there")
+        if self.error is not None:
+            lines.append(f"**stopped**: {self.error}")
         text = "  \n".join(lines)
         if self.said.content != text:
             self.said.content = text

@@ -10,6 +10,7 @@ from .._taut import Scene
 from .frame import Frame
 
 MINUTE = 60.0  # s of history
+KEPT = 3600  # frames of it
 
 
 class Player(ABC):
@@ -60,7 +61,8 @@ class Player(ABC):
 
 
 class Remembering(Player):
-    """A player that keeps the last minute of its frames."""
+    """A player that keeps the last minute of its frames: all of them, or of the older half fewer and fewer, if a slow
+    motion makes many."""
 
     history: deque[Frame]
 
@@ -68,6 +70,9 @@ class Remembering(Player):
         self.history.append(frame)
         while self.history[-1].t - self.history[0].t > MINUTE:
             self.history.popleft()
+        if len(self.history) > KEPT:
+            frames = list(self.history)
+            self.history = deque(frames[: KEPT // 2 : 2] + frames[KEPT // 2 :])
 
     def seek(self, t: float) -> None:
         with self.lock:
@@ -76,7 +81,8 @@ class Remembering(Player):
 
     @property
     def span(self) -> tuple[float, float]:
-        return self.history[0].t, self.history[-1].t
+        history = self.history
+        return history[0].t, history[-1].t
 
     @property
     def frames(self) -> list[Frame]:

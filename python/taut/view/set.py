@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import logging
-
 import numpy as np
-import viser
 
 from .._taut import Scene
 from .frame import Frame
 from .marks import Marks
-from .page import LOCALHOST
+from .server import close_server, open_server
 from .stage import Stage
 
 
@@ -21,9 +16,7 @@ class Set:
 
     def __init__(self, scene: Scene, shown: dict[str, bool] | None = None, follow: bool = False) -> None:
         """shown: kinds of marks to switch on or off, as in `Marks.shown`."""
-        logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
-        with contextlib.redirect_stdout(io.StringIO()):
-            self.server = viser.ViserServer(host=LOCALHOST, port=0, verbose=False)
+        self.server = open_server()
         self.stage = Stage(self.server, scene)
         weight = sum(inertia.mass for inertia in scene.model.inertias[1:]) * float(np.linalg.norm(scene.gravity))
         self.marks = Marks(self.server, self.stage.size, weight or 9.81)
@@ -40,5 +33,4 @@ class Set:
         return self
 
     def __exit__(self, *error: object) -> None:
-        with contextlib.redirect_stdout(io.StringIO()):
-            self.server.stop()
+        close_server(self.server)

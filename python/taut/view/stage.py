@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import pinocchio
@@ -23,12 +24,14 @@ class Stage:
         self.data = self.model.createData()
         self.world = server.scene.add_frame("/world", show_axes=False)
         self.offset = np.zeros(3)
+        self.looked_at = np.zeros(3)  # by the camera, to begin with
+        self.meshes: list[tuple[int, viser.MeshHandle]] = []  # with their joints
         self.bodies = self._group(BODIES, visuals(scene))
         self.shapes = self._group(SHAPES, visuals(scene, collision=True), visible=False)
         self._floors(scene)
         server.scene.configure_default_lights(cast_shadow=True)
         self.box = self._box(scene)
-        self.size = float(self.box.max())  # what cameras, arrows and gizmos are measured by
+        self.size = float(self.box.max())  # what arrows are measured by
 
     def _group(self, root: str, shown: list, visible: bool = True) -> dict[int, viser.FrameHandle]:
         self.server.scene.add_frame(root, show_axes=False, visible=visible)
@@ -37,7 +40,7 @@ class Stage:
             for joint in sorted({visual.joint for visual in shown})
         }
         for visual in shown:
-            self.server.scene.add_mesh_simple(
+            mesh = self.server.scene.add_mesh_simple(
                 f"{root}/{visual.joint}/{visual.name}",
                 *visual.mesh,
                 color=visual.colour,
@@ -47,6 +50,7 @@ class Stage:
                 position=visual.position,
                 wxyz=visual.wxyz,
             )
+            self.meshes.append((visual.joint, mesh))
         return frames
 
     def _floors(self, scene: Scene) -> None:
@@ -90,6 +94,20 @@ class Stage:
                     frame.position = self.data.oMi[joint].translation
                     frame.wxyz = wxyz_of(self.data.oMi[joint].rotation)
 
+    def on_drag(self, callback: Callable[[int, str, np.ndarray, np.ndarray], None]) -> None:
+        """Called with (joint, "start" | "update" | "end", where it was taken, where the mouse is), m in the world, when
+        somebody drags a body that moves with Ctrl or ⌘ held; without, the camera turns."""
+        for joint, mesh in self.meshes:
+            if joint == 0:
+                continue
+
+            # Asynchronous: others run on any thread, in any order.
+            async def dragged(event: viser.SceneNodeDragEvent, joint: int = joint) -> None:
+                taken_at, to = np.array(event.start_position), np.array(event.end_position)
+                callback(joint, event.phase, taken_at + self.offset, to + self.offset)
+
+            mesh.on_drag("left", modifier="cmd/ctrl")(dragged)
+
     def show_shapes(self, shapes: bool) -> None:
         """The shapes that collide, or what the file has to look at."""
         for root, visible in ((BODIES, not shapes), (SHAPES, shapes)):
@@ -99,25 +117,32 @@ class Stage:
 
     def follow(self, joint: int | None) -> None:
         """Keep a body in the middle, as last placed; None: the world stands still."""
-        target = np.zeros(3) if joint is None else np.array(self.data.oMi[joint].translation) * (1, 1, 0)
+        middle = self.looked_at if joint is None else self.data.oMi[joint].translation
+        target = (middle - self.looked_at) * (1, 1, 0)
         if np.any(target != self.offset):
             self.offset = target
             self.world.position = -target
 
     def look_from_front(self, *way: np.ndarray) -> None:
-        """A camera that sees everything as last placed, and at the configurations on the way."""
+        """A camera that sees everything as last placed, and at the configurations on the way; not all the way of what
+        goes astray."""
         middles = [self._middle()]
         for q in way:
-            pinocchio.forwardKinematics(self.model, self.data, np.asarray(q, float))
-            middles.append(self._middle())
-        middle, reach = np.mean(middles, axis=0), self.size + 0.6 * float(np.ptp(middles, axis=0).max())
+            if np.isfinite(q).all():
+                pinocchio.forwardKinematics(self.model, self.data, np.asarray(q, float))
+                middles.append(self._middle())
+        far = 10 * self.size
+        middles = np.clip(middles, middles[0] - far, middles[0] + far)
+        middle = np.mean(middles, axis=0)
+        reach = 0.9 * float(np.linalg.norm(self.box)) + 0.6 * float(np.ptp(middles, axis=0).max())
         if self.stands:  # what falls is seen where it lands
             middle[2] = min(middle[2], 0.5 * self.box[2])
+        self.looked_at = middle
         camera = self.server.initial_camera
         camera.look_at = middle
         camera.position = middle + reach * np.array([1.15, -1.3, 0.65])
         camera.fov = np.deg2rad(45)
-        camera.near = 1e-3 * self.size
+        camera.near, camera.far = 1e-3 * self.size, max(1000.0, 50 * reach)
 
     def _middle(self) -> np.ndarray:
         return np.mean([self.data.oMi[joint].translation for joint in self.bodies if joint] or [np.zeros(3)], axis=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import xml.etree.ElementTree as xml
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import coal
 import numpy as np
 import pinocchio
 
-from .._taut import Scene
+from .._taut import Scene, _mjcf_visuals
 from .shapes import Mesh, mesh_of
 
 # For shapes whose file gives no colour, body by body.
@@ -31,6 +32,12 @@ class Visual:
     mesh: Mesh
     colour: tuple[int, int, int]
     opacity: float = 1.0
+    frame: int = 0  # of the link, by which parts of the world are told apart
+
+    @property
+    def part(self) -> tuple[int, int]:
+        """What has one look: a body, or a link of the world."""
+        return self.joint, 0 if self.joint else self.frame
 
 
 @dataclass(frozen=True)
@@ -53,8 +60,8 @@ def visuals(scene: Scene, collision: bool = False) -> list[Visual]:
     if collision:
         return shapes
     shown = _of_file(scene)
-    seen = {visual.joint for visual in shown}
-    return shown + [shape for shape in shapes if shape.joint not in seen]
+    seen = {visual.part for visual in shown}
+    return shown + [shape for shape in shapes if shape.part not in seen]
 
 
 def floors(scene: Scene) -> list[Floor]:
@@ -69,15 +76,25 @@ def floors(scene: Scene) -> list[Floor]:
 
 def _of_file(scene: Scene) -> list[Visual]:
     source = getattr(scene, "source", None)
-    if source is None or Path(source).suffix != ".urdf" or not Path(source).is_file():
+    if source is None or not Path(source).is_file():
         return []
-    folders = [*getattr(scene, "package_dirs", []), *(str(folder) for folder in Path(source).parents)]
     try:
-        model = pinocchio.buildGeomFromUrdf(scene.model, source, pinocchio.GeometryType.VISUAL, package_dirs=folders)
-    except (ValueError, RuntimeError) as error:
+        model = _mjcf(source) if xml.parse(source).getroot().tag == "mujoco" else _urdf(scene, source)
+    except (ValueError, RuntimeError, OSError, xml.ParseError) as error:
         warnings.warn(f"{Path(source).name}: its meshes cannot be shown: {error}", stacklevel=3)
         return []
-    return _of(model)
+    return [visual for visual in _of(model) if visual.joint < scene.model.njoints]  # the file may have changed
+
+
+def _urdf(scene: Scene, source: str) -> pinocchio.GeometryModel:
+    folders = [*getattr(scene, "package_dirs", []), *(str(folder) for folder in Path(source).parents)]
+    return pinocchio.buildGeomFromUrdf(scene.model, source, pinocchio.GeometryType.VISUAL, package_dirs=folders)
+
+
+def _mjcf(source: str) -> pinocchio.GeometryModel:
+    model = pinocchio.GeometryModel()
+    _mjcf_visuals(source, model)
+    return model
 
 
 def _of(geometry: pinocchio.GeometryModel) -> list[Visual]:
@@ -104,6 +121,7 @@ def _of(geometry: pinocchio.GeometryModel) -> list[Visual]:
                 mesh,
                 colour,
                 float(shape.meshColor[3]) or 1.0,
+                shape.parentFrame,
             )
         )
     return made

@@ -23,8 +23,9 @@ from .._taut import Simulator, _Tape
 from ..energy import mechanical_energy
 from ..recording import about
 from .frame import Frame
-from .page import LOCALHOST, RATE, Page
-from .player import MINUTE, Remembering
+from .page import RATE, Page
+from .player import Remembering
+from .server import LOCALHOST
 
 
 def send(stream: BinaryIO, value: Any) -> None:
@@ -43,11 +44,10 @@ class Watch:
     """A page that shows every step of a simulator as it is made, until it is closed; a context manager."""
 
     def __init__(self, sim: Simulator, host: str = LOCALHOST, port: int = 8080) -> None:
-        if sim._tape is not None:
-            raise ValueError(f"the simulator has a {sim._recorder} already: close that one first")
         command = [sys.executable, "-c", "from taut.view.watch import serve; serve()"]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.sim, self.steps, self.since = sim, 0, time.perf_counter()
+        # A session of its own: who interrupts the loop in a terminal does not mean the page.
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+        self.sim, self.steps = sim, 0
         self._latest: Frame | None = None
         self._news = threading.Condition()
         self._closed = False
@@ -55,49 +55,58 @@ class Watch:
         answer = receive(self.process.stdout)
         if answer is None:
             raise RuntimeError("the page's process ended before it had begun")
+        if isinstance(answer, Exception):
+            self.process.wait()
+            raise answer
         self.url: str = answer
         self._thread = threading.Thread(target=self._pass_on, name="taut watch", daemon=True)
+        self._tape = _Tape(1, 1 / RATE, self._take, latest=True)
+        sim._attach(self._tape)
         self._thread.start()
-        self._tape = _Tape(1 << 20, 1 / RATE, self._take)
-        sim._tape, sim._recorder = self._tape, self
         atexit.register(self.close)
 
     def _take(self, piece: dict[str, np.ndarray]) -> None:
         """Of the steps since the last time only the last one is shown; if the page is slow it misses some."""
-        now = time.perf_counter()
-        made = len(piece["status"])
-        self.steps += made
+        self.steps += piece["counted"]
         frame = Frame.of_piece(piece, self.sim.dt, self.steps * self.sim.dt)
-        frame.step_us = 1e6 * (now - self.since) / made
-        self.since = now
+        frame.step_us = 1e6 * piece["seconds"] / piece["counted"]
         with self._news:
             self._latest = frame
             self._news.notify()
 
     def _pass_on(self) -> None:
-        while True:
+        while not self._closed:
             with self._news:
-                while self._latest is None and not self._closed:
-                    self._news.wait()
-                frame, self._latest = self._latest, None
-            if frame is None:
-                return
-            try:
-                send(self.process.stdin, frame)
-            except OSError:  # the page is gone; the simulation goes on
+                if self._latest is None:
+                    self._news.wait(2 / RATE)
+            if self._latest is None and not self._closed:
+                self._tape.catch_up(self.sim)  # the loop rests, on steps that were only counted
+            if not self._send_latest():
                 return
 
+    def _send_latest(self) -> bool:
+        """False if the page is gone; the simulation goes on."""
+        with self._news:
+            frame, self._latest = self._latest, None
+        if frame is not None:
+            try:
+                send(self.process.stdin, frame)
+            except OSError:
+                return False
+        return True
+
     def close(self) -> None:
-        """End the page. The simulator goes on without it."""
+        """Show the last step and end the page. The simulator goes on without it."""
         if self._closed:
             return
         atexit.unregister(self.close)
-        self._tape.hand_over()
-        del self.sim._tape, self.sim._recorder, self._tape  # which refers to this object, unseen by Python's collector
+        self.sim._detach(self._tape)
         with self._news:
             self._closed = True
             self._news.notify()
         self._thread.join()
+        self._tape.catch_up(self.sim)
+        self._send_latest()
         with contextlib.suppress(OSError):  # it may have ended before
             self.process.stdin.close()
         self.process.stdout.close()
@@ -121,18 +130,24 @@ class WatchPlayer(Remembering):
         self.scene = about.restore_scene(metadata)
         self.scene.q0 = q0
         self.frame = Frame.start(q0, np.zeros(self.scene.model.nv))
-        self.history: deque[Frame] = deque([self.frame], maxlen=round(MINUTE * 2 * RATE))
+        self.history = deque([self.frame])
         self.playing = True
+        self.arrived = time.perf_counter()
 
     def arrive(self, frame: Frame) -> None:
         frame.energy = float(mechanical_energy(self.scene, frame.q, frame.v))
+        now = time.perf_counter()
         with self.lock:
+            self.real_time_factor = (frame.t - self.history[-1].t) / max(now - self.arrived, 1e-9)
+            self.arrived = now
             self.remember(frame)
 
     def tick(self, elapsed: float) -> None:
         with self.lock:
             if self.playing:
                 self.frame = self.history[-1]
+            if time.perf_counter() - self.arrived > 0.5:  # the loop rests
+                self.real_time_factor = 0.0
 
     def step(self) -> None:
         """The next frame that was kept."""
@@ -149,7 +164,12 @@ def serve() -> None:
     """The process of the page: frames come in, the address goes out; it ends with its input."""
     begin = receive(sys.stdin.buffer)
     player = WatchPlayer(begin["about"], begin["q0"])
-    with Page(player, begin["host"], begin["port"], begin["about"]["name"] or "taut") as page:
+    try:
+        page = Page(player, begin["host"], begin["port"], begin["about"]["name"] or "taut")
+    except ValueError as error:
+        send(sys.stdout.buffer, error)
+        return
+    with page:
         send(sys.stdout.buffer, page.url)
         while (frame := receive(sys.stdin.buffer)) is not None:
             player.arrive(frame)
