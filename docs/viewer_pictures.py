@@ -14,6 +14,8 @@ from taut.view import LivePlayer, Page, export
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "python"))
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+
 from browser import open_browser  # noqa: E402
 
 
@@ -62,8 +64,8 @@ def recording_pictures(folder: Path) -> None:
     browser.open(page.as_uri())
     time.sleep(25)
     browser.dismiss()
-    browser.driver.find_element("xpath", "//button[.//*[contains(@class, 'player-pause')]]").click()
-    browser.slider_of_playback().send_keys(Keys.END)
+    slider = browser.driver.find_elements("css selector", "[role=slider]")[-1]
+    slider.send_keys(Keys.END, *[Keys.ARROW_LEFT] * 8)  # which pauses
     time.sleep(10)
     browser.save(folder / "viewer_exported.png")
     browser.close()

@@ -20,7 +20,7 @@ from .terminal import clean_errors, console, machine, machine_line, progress, re
 @clean_errors
 def viewer(
     source: Annotated[str, typer.Argument(metavar="FILE|NAME", help=sources.FILE_OR_NAME)] = "go1",
-    steps: Annotated[int, typer.Option(min=1, help="Calls of `sim.step` in each turn.")] = 10_000,
+    steps: Annotated[int, typer.Option(min=1, help="Calls of `sim.step` in each turn.")] = 50_000,
     turns: Annotated[int, typer.Option(min=1, help="How often each has its turn.")] = 6,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all of it to this file.")] = None,
 ) -> None:

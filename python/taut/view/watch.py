@@ -48,7 +48,7 @@ class Watch:
         # A session of its own: who interrupts the loop in a terminal does not mean the page.
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         self.sim, self.steps = sim, 0
-        self._latest: Frame | None = None
+        self._latest: dict[str, Any] | None = None
         self._news = threading.Condition()
         self._closed = False
         send(self.process.stdin, {"about": about.describe(sim), "q0": sim.scene.q0, "host": host, "port": port})
@@ -68,10 +68,9 @@ class Watch:
     def _take(self, piece: dict[str, np.ndarray]) -> None:
         """Of the steps since the last time only the last one is shown; if the page is slow it misses some."""
         self.steps += piece["counted"]
-        frame = Frame.of_piece(piece, self.sim.dt, self.steps * self.sim.dt)
-        frame.step_us = 1e6 * piece["seconds"] / piece["counted"]
+        piece["after"] = self.steps
         with self._news:
-            self._latest = frame
+            self._latest = piece  # the page makes a frame of it: every microsecond here is the loop's
             self._news.notify()
 
     def _pass_on(self) -> None:
@@ -87,10 +86,10 @@ class Watch:
     def _send_latest(self) -> bool:
         """False if the page is gone; the simulation goes on."""
         with self._news:
-            frame, self._latest = self._latest, None
-        if frame is not None:
+            piece, self._latest = self._latest, None
+        if piece is not None:
             try:
-                send(self.process.stdin, frame)
+                send(self.process.stdin, piece)
             except OSError:
                 return False
         return True
@@ -127,14 +126,16 @@ class WatchPlayer(Remembering):
 
     def __init__(self, metadata: dict[str, Any], q0: np.ndarray) -> None:
         super().__init__()
-        self.scene = about.restore_scene(metadata)
+        self.scene, self.dt = about.restore_scene(metadata), metadata["options"]["dt"]
         self.scene.q0 = q0
         self.frame = Frame.start(q0, np.zeros(self.scene.model.nv))
         self.history = deque([self.frame])
         self.playing = True
         self.arrived = time.perf_counter()
 
-    def arrive(self, frame: Frame) -> None:
+    def arrive(self, piece: dict[str, Any]) -> None:
+        frame = Frame.of_piece(piece, self.dt, piece["after"] * self.dt)
+        frame.step_us = 1e6 * piece["seconds"] / piece["counted"]
         frame.energy = float(mechanical_energy(self.scene, frame.q, frame.v))
         now = time.perf_counter()
         with self.lock:
@@ -171,5 +172,5 @@ def serve() -> None:
         return
     with page:
         send(sys.stdout.buffer, page.url)
-        while (frame := receive(sys.stdin.buffer)) is not None:
-            player.arrive(frame)
+        while (piece := receive(sys.stdin.buffer)) is not None:
+            player.arrive(piece)
