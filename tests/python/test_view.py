@@ -561,7 +561,7 @@ def test_dragging_a_body_pulls_it(browser, shows):
     for k in range(1, 11):
         mouse.w3c_actions.pointer_action.move_to_location(x - 12 * k, y)
     mouse.w3c_actions.perform()
-    grip = until(lambda: player.grip, 10, name="a grip")
+    grip = until(lambda: player.grip, 30, name="a grip")
     assert grip.joint == 1
     assert np.abs(grip.point).max() < 0.11  # on the cube of 0.2 m
     start = player.start[0][:2]
@@ -571,7 +571,7 @@ def test_dragging_a_body_pulls_it(browser, shows):
     release = ActionChains(browser.driver)
     release.w3c_actions.pointer_action.pointer_up()
     release.key_up(Keys.CONTROL).perform()
-    until(lambda: player.grip is None, 10, name="let go")
+    until(lambda: player.grip is None, 30, name="let go")
     assert [error for error in browser.errors() if "passive event listener" not in error] == []  # a note of viser's own
 
 
@@ -669,6 +669,19 @@ def test_a_recording_plays_in_the_page(browser, shows, recording):
     until(lambda: not player.playing and player.t > 0.79, name="the end")
     until(lambda: different(before, browser.picture()) > 0.01, name="a picture that changed")
     assert browser.errors() == []
+
+
+def test_plots_mark_the_present(recording):
+    player = RecordingPlayer(recording)
+    with Page(player, port=0) as page:
+        for t in (0.5, 0.3):
+            player.seek(t)
+            until(lambda: abs(page.panel.plots.times[page.panel.plots.dot] - player.frame.t) < 2e-3, 10, "the dot")
+            times, values, now = page.panel.plots.handles["energy, J"].data
+            (row,) = np.flatnonzero(np.isfinite(now))
+            assert times[row] == pytest.approx(t, abs=2e-3)
+            assert now[row] == values[row]
+            assert values[row] == pytest.approx(player.frame.energy, rel=1e-2)
 
 
 # --- the command

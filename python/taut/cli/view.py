@@ -37,7 +37,9 @@ def view(
     floor: Annotated[
         bool | None, typer.Option("--floor/--no-floor", help="Add a floor at z = 0, or not.", show_default=False)
     ] = None,
-    play: Annotated[bool, typer.Option("--play/--no-play", help="Begin at once, or wait for the button.")] = True,
+    play: Annotated[
+        bool, typer.Option("--play/--no-play", help="Begin when a browser looks, or wait for the button.")
+    ] = True,
     host: Annotated[
         str, typer.Option(help="Address to listen at: this machine alone; 0.0.0.0 lets the whole network in.")
     ] = "127.0.0.1",
@@ -47,8 +49,8 @@ def view(
     """Show a scene in the browser and simulate it, or replay a recording.
 
     Play, pause, step, look back for a minute and go on from there; contact points and forces coloured by mode, friction
-    cones, penetrations; friction, solver and joints to change, bodies to push; plots of forces, energy, residuals and
-    times. Ctrl-C ends it. Needs viser: pip install 'taut[view]'.
+    cones, penetrations; friction, solver and joints to change, bodies to push or to drag with the mouse (Ctrl held);
+    plots of forces, energy, residuals and times. Ctrl-C ends it. Needs viser: pip install 'taut[view]'.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""Live plots of a page."""
+"""Plots of a page."""
 
 from __future__ import annotations
 
@@ -19,34 +19,53 @@ PLOTS = {
 
 
 class Plots:
-    """Of a simulation's last minute as it goes on, or of the whole recording with the present time."""
+    """Of a simulation's last minute as it goes on, or of a whole recording, with a dot where the present frame is."""
 
     def __init__(self, server: viser.ViserServer, player: Player) -> None:
         self.player = player
-        live = not isinstance(player, RecordingPlayer)
+        self.live = not isinstance(player, RecordingPlayer)
         self.handles = {}
         with server.gui.add_folder("Plots", expand_by_default=False):
             for title, (colour, _) in PLOTS.items():
-                if title.startswith("time") and not live:
+                if title.startswith("time") and not self.live:
                     continue
-                series = (uplot.Series(label="s"), uplot.Series(label=title, stroke=colour, width=1.5))
+                now = uplot.Series_Points(show=True, size=9, fill=colour)
+                series = (
+                    uplot.Series(label="s"),
+                    uplot.Series(label=title, stroke=colour, width=1.5),
+                    uplot.Series(label="now", stroke=colour, points=now),
+                )
                 self.handles[title] = server.gui.add_uplot(
-                    (np.zeros(1), np.zeros(1)),
+                    (np.zeros(1), np.zeros(1), np.full(1, np.nan)),
                     series,
                     title=title,
                     scales={"x": uplot.Scale(time=False), "y": uplot.Scale(auto=True)},
                     legend=uplot.Legend(show=False),
                     aspect=2.2,
                 )
+        self.times, self.values = np.empty(0), dict[str, np.ndarray]()
+        self.dot = -1  # the row that is marked
         self._fill(player.frames)
+        self._mark(player.frame)
 
     def update(self, frame: Frame) -> None:
-        if self.player.playing and not isinstance(self.player, RecordingPlayer):
+        if self.player.playing and self.live:
             self._fill(self.player.frames)
+            self.dot = -1
+        self._mark(frame)
 
     def _fill(self, frames: list[Frame]) -> None:
-        if len(frames) < 2:
+        self.times = np.array([frame.t for frame in frames])
+        self.values = {title: np.array([PLOTS[title][1](frame) for frame in frames]) for title in self.handles}
+
+    def _mark(self, frame: Frame) -> None:
+        if len(self.times) < 2:
             return
-        times = np.array([frame.t for frame in frames])
+        dot = int(np.argmin(np.abs(self.times - frame.t)))
+        if dot == self.dot:
+            return
+        self.dot = dot
         for title, handle in self.handles.items():
-            handle.data = (times, np.array([PLOTS[title][1](frame) for frame in frames]))
+            now = np.full(len(self.times), np.nan)
+            now[dot] = self.values[title][dot]
+            handle.data = (self.times, self.values[title], now)
