@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
@@ -698,6 +699,16 @@ def test_the_command_tells_where_its_page_is_and_ends_when_interrupted():
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 0
     assert process.stderr.read() == ""
+
+
+def test_the_bench_measures_what_a_page_costs(tmp_path):
+    path = tmp_path / "viewer.json"
+    arguments = ["bench", "viewer", "cube_on_plane", "--steps", "300", "--turns", "1", "--json", str(path)]
+    result = CliRunner(env={"COLUMNS": "100"}).invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    found = json.loads(path.read_text())
+    assert set(found["costs"]) == {"watched", "with its page"}
+    assert all(row["median_us"] > 0 for row in found["results"].values())
 
 
 def test_wrong_requests_are_named(tmp_path):

@@ -24,10 +24,11 @@ def viewer(
     turns: Annotated[int, typer.Option(min=1, help="How often each has its turn.")] = 6,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all of it to this file.")] = None,
 ) -> None:
-    """Time `sim.step` in a loop of Python, watched by a page of `sim.view()` and not.
+    """Time `sim.step` in a loop of Python, watched by a page of `sim.view()` and not, and a step of `taut view`.
 
-    The two take turns in one process. The page is a process of its own, so that it needs a second core to cost nothing;
-    no browser looks at it.
+    They take turns in one process. A page that watches is a process of its own, so that it needs a second core to cost
+    nothing; the loop of `taut view` is in the process of its page and runs as fast as it can, with the page and
+    without: its times are those inside the step, means of a picture's steps. No browser looks.
 
     Examples:
 
@@ -36,15 +37,24 @@ def viewer(
     """
     require_folders(json)
     scene = sources.open_scene(source, quiet=True)
-    times: dict[str, list[np.ndarray]] = {"alone": [], "watched": []}
+    kinds = {
+        "a loop alone": lambda: _turn(scene, steps, watched=False),
+        "watched": lambda: _turn(scene, steps, watched=True),
+        "taut view, no page": lambda: _played(scene, steps, paged=False),
+        "with its page": lambda: _played(scene, steps, paged=True),
+    }
+    times: dict[str, list[np.ndarray]] = {name: [] for name in kinds}
     with progress() as bar:
-        task = bar.add_task(f"watching {escape(Path(source).name)}", total=2 * turns)
+        task = bar.add_task(f"watching {escape(Path(source).name)}", total=len(kinds) * turns)
         for _ in range(turns):
             for name, found in times.items():
-                found.append(_turn(scene, steps, watched=name == "watched"))
+                found.append(kinds[name]())
                 bar.advance(task)
     results = {name: _result(np.concatenate(found)) for name, found in times.items()}
-    cost = results["watched"]["mean_us"] / results["alone"]["mean_us"] - 1
+    costs = {
+        name: results[name]["mean_us"] / results[beside]["mean_us"] - 1
+        for name, beside in (("watched", "a loop alone"), ("with its page", "taut view, no page"))
+    }
 
     out = console()
     out.print(
@@ -52,11 +62,11 @@ def viewer(
     )
     made = table("Time of a step", "<", "median µs", "mean µs", "99 % below µs", "cost of the mean")
     for name, result in results.items():
-        share = f"{cost:.1%}" if name == "watched" else ""
+        share = f"{costs[name]:.1%}" if name in costs else ""
         made.add_row(name, *(f"{result[kind]:.2f}" for kind in ("median_us", "mean_us", "p99_us")), share)
     out.print(made)
     about = {"taut": __version__, "machine": machine(), "source": source, "steps": steps, "turns": turns}
-    write_json(json, {**about, "results": results, "cost": cost})
+    write_json(json, {**about, "results": results, "costs": costs})
 
 
 def _turn(scene: Scene, steps: int, watched: bool) -> np.ndarray:
@@ -74,6 +84,26 @@ def _turn(scene: Scene, steps: int, watched: bool) -> np.ndarray:
     if watch is not None:
         watch.close()
     return found
+
+
+def _played(scene: Scene, steps: int, paged: bool) -> np.ndarray:
+    """Seconds of a step in each picture of a player."""
+    from ..view import LivePlayer, Page
+
+    player = LivePlayer(scene, np.array(scene.q0), np.zeros(scene.model.nv), dt=DEFAULTS.dt)
+    player.hold(scene.q0, *sources.default_gains(scene))
+    player.speed = 1e6
+    page = Page(player, port=0) if paged else None
+    player.play()
+    while player.frame.t < steps * DEFAULTS.dt and player.playing:
+        if paged:
+            time.sleep(0.01)
+        else:
+            player.tick(1 / 30)
+    player.pause()
+    if page is not None:
+        page.close()
+    return 1e-6 * np.array([frame.step_us for frame in list(player.history)[1:]])
 
 
 def _result(seconds: np.ndarray) -> dict[str, Any]:
