@@ -59,6 +59,15 @@ class Browser:
                     raise
         raise AssertionError
 
+    def still(self) -> np.ndarray:
+        """A picture of a page that has stopped: twice the same."""
+
+        def tried():
+            one, other = self.picture(), self.picture()
+            return [other] if different(one, other) == 0 else None
+
+        return until(tried, 120, "a still picture")[0]
+
     def save(self, path) -> None:
         self.driver.save_screenshot(str(path))
 
