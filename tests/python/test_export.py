@@ -133,8 +133,12 @@ def test_pictures_show_the_robot_where_it_is(recording):
 
 
 @needs_chromium
-def test_films_have_their_length(path, tmp_path):
+def test_films_have_their_length(tmp_path):
     imageio = pytest.importorskip("imageio.v3")
+    sim = taut.Simulator(taut.scenes.make("sliding_cube", mu=0.1))
+    path = tmp_path / "cube.npz"
+    with sim.record(path):
+        sim.rollout(sim.scene.q0, np.array([1.0, 0, 0, 0, 0, 0]), steps=800)
     gif, mp4, png = (tmp_path / f"run.{kind}" for kind in ("gif", "mp4", "png"))
     run("export", path, "--gif", gif, "--mp4", mp4, "--png", png, "--fps", 5, "--width", 320, "--height", 240)
     assert imageio.imread(png).shape == (240, 320, 3)

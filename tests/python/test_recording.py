@@ -597,5 +597,3 @@ def test_the_bench_reads_back_equal(tmp_path):
     results = json.loads(path.read_text())["results"]
     assert [row["name"] for row in results] == ["not recorded", "npz", "mcap"]
     assert all(row["equal"] for row in results)
-    # 5 to 12 % of the step on a quiet machine (docs/recordings.md); a recorder that is slow by nature costs far more.
-    assert all(row["cost_processor"] < 0.6 for row in results)

