@@ -171,9 +171,14 @@ SolveReport solve_in_stages(const Problem& problem, const AutoOptions& options, 
   // A robot's Newton step costs a few sweeps: it goes first and may try for longer. A pile's costs hundreds.
   const bool robot = problem.rows() <= kRobotRows;
   if (robot) {
-    // From zero a couple of sweeps find most modes. Almost solved: a robot at rest, some of its contacts on the edge
-    // between two modes, where Newton dithers.
-    if (cold || course.worst() < 30.0 * options.tolerance) course.sweeps(cold ? 2 : 3);
+    // From zero a couple of sweeps find most modes.
+    if (cold) course.sweeps(2);
+    // Almost solved: a robot at rest, some of its contacts or joints with dry friction on the edge between two modes,
+    // where Newton dithers. A few sweeps do as a rule; if not, as many as a Newton step costs.
+    for (const int count : {3, count_per_newton}) {
+      if (cold || course.done() || course.worst() >= 30.0 * options.tolerance) break;
+      course.sweeps(count);
+    }
     if (!course.done()) course.newton(2);
     if (course.done()) return course.finish();
   } else if (!cold && problem.G.is_sparse()) {
