@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
+import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +32,8 @@ def viewer(
 
     They take turns in one process. A page that watches is a process of its own, so that it needs a second core to cost
     nothing; the loop of `taut view` is in the process of its page and runs as fast as it can, with the page and
-    without: its times are those inside the step, means of a picture's steps. No browser looks.
+    without: its times are those inside the step, means of a picture's steps. What looks at the page receives all that a
+    browser does, and draws nothing: a browser draws on the graphics card.
 
     Examples:
 
@@ -73,16 +78,16 @@ def _turn(scene: Scene, steps: int, watched: bool) -> np.ndarray:
     """Seconds of each step."""
     sim = Simulator(scene, dt=DEFAULTS.dt)
     sim.hold(scene.q0, *sources.default_gains(scene))
-    watch = sim.view(port=0) if watched else None
     q, v = np.array(scene.q0), np.zeros(scene.model.nv)
     found = np.empty(steps)
-    for k in range(steps):
-        begun = time.perf_counter()
-        step = sim.step(q, v)
-        found[k] = time.perf_counter() - begun
-        q, v = step.q, step.v
-    if watch is not None:
-        watch.close()
+    with contextlib.ExitStack() as stack:
+        if watched:
+            stack.enter_context(_looked_at(stack.enter_context(sim.view(port=0)).url))
+        for k in range(steps):
+            begun = time.perf_counter()
+            step = sim.step(q, v)
+            found[k] = time.perf_counter() - begun
+            q, v = step.q, step.v
     return found
 
 
@@ -93,17 +98,45 @@ def _played(scene: Scene, steps: int, paged: bool) -> np.ndarray:
     player = LivePlayer(scene, np.array(scene.q0), np.zeros(scene.model.nv), dt=DEFAULTS.dt)
     player.hold(scene.q0, *sources.default_gains(scene))
     player.speed = 1e6
-    page = Page(player, port=0) if paged else None
-    player.play()
-    while player.frame.t < steps * DEFAULTS.dt and player.playing:
+    with contextlib.ExitStack() as stack:
         if paged:
-            time.sleep(0.01)
-        else:
-            player.tick(1 / 30)
-    player.pause()
-    if page is not None:
-        page.close()
+            stack.enter_context(_looked_at(stack.enter_context(Page(player, port=0)).url))
+        player.play()
+        while player.frame.t < steps * DEFAULTS.dt and player.playing:
+            if paged:
+                time.sleep(0.01)
+            else:
+                player.tick(1 / 30)
+        player.pause()
     return 1e-6 * np.array([frame.step_us for frame in list(player.history)[1:]])
+
+
+LOOKER = """
+import sys
+from websockets.sync.client import connect
+address, protocol = sys.argv[1:]
+with connect(address, subprotocols=[protocol], max_size=None) as page:
+    page.recv()
+    print(flush=True)
+    for message in page:
+        pass
+"""
+
+
+@contextlib.contextmanager
+def _looked_at(url: str) -> Iterator[None]:
+    """While a process of its own receives what the page sends to a browser."""
+    import viser
+
+    address = url.replace("http", "ws", 1)
+    command = [sys.executable, "-c", LOOKER, address, f"viser-v{viser.__version__}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as looker:
+        if not looker.stdout.readline():
+            raise RuntimeError(f"nobody could look at the page:\n{looker.stderr.read()}")
+        try:
+            yield
+        finally:
+            looker.terminate()
 
 
 def _result(seconds: np.ndarray) -> dict[str, Any]:

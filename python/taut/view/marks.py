@@ -14,6 +14,7 @@ from .visuals import wxyz_of
 COLOURS = np.array([[150, 150, 150], [46, 160, 67], [226, 88, 34]], np.uint8)  # breaking, sticking, sliding
 LEGEND = dict(zip(MODES, ("grey", "green", "orange"), strict=True))
 DEPTH_SHOWN = 1000.0  # penetrations are drawn this much longer
+UNSEEN = 1e-4  # of the size: marks that have moved by less are left where they were drawn
 
 _CONE = trimesh.creation.cone(radius=1.0, height=1.0, sections=32)
 _CONE.apply_transform([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, -1, 1], [0, 0, 0, 1]])  # its tip at the contact
@@ -27,6 +28,7 @@ class Marks:
         """size in m and weight in N of what is looked at: they make the length of arrows."""
         self.scene, self.size, self.weight = server.scene, size, max(weight, 1e-9)
         self.shown = {"points": True, "normals": False, "forces": True, "cones": False, "penetration": False}
+        self.drawn: dict[str, tuple[np.ndarray, ...]] = {}  # what each kind was last made of
 
     def show(self, frame: Frame) -> None:
         n = len(frame.points)
@@ -43,20 +45,34 @@ class Marks:
         its start is told so there; of what was merely removed later, or not made yet, it would keep the last."""
         if self.shown[kind] and count:
             return False
+        self.drawn.pop(kind, None)
         if not isinstance(self.scene.get_handle_by_name(f"/world/{kind}"), viser.FrameHandle):
             self.scene.add_frame(f"/world/{kind}", show_axes=False, visible=False)
         return True
 
+    def _stands(self, kind: str, *made_of: np.ndarray) -> bool:
+        """It is drawn already, as far as one can see: to draw it anew is what costs a page most."""
+        before = self.drawn.get(kind)
+        if before is not None and all(
+            len(new) == len(old) and np.allclose(new, old, rtol=0.0, atol=UNSEEN * self.size)
+            for new, old in zip(made_of, before, strict=True)
+        ):
+            return True
+        self.drawn[kind] = made_of
+        return False
+
     def _points(self, frame: Frame, colours: np.ndarray) -> None:
-        if not self._hidden("points", len(frame.points)):
+        if not (self._hidden("points", len(frame.points)) or self._stands("points", frame.points, colours)):
             self.scene.add_point_cloud(
                 "/world/points", frame.points, colours, point_size=0.02 * self.size, point_shape="circle"
             )
 
     def _lines(self, kind: str, starts: np.ndarray, along: np.ndarray, colours: np.ndarray, width: float) -> None:
         long = np.linalg.norm(along, axis=1) > 1e-6 * self.size if len(starts) else np.empty(0, bool)
-        if not self._hidden(kind, int(long.sum())):
-            ends = np.stack([starts[long], starts[long] + along[long]], axis=1)
+        if self._hidden(kind, int(long.sum())):
+            return
+        ends = np.stack([starts[long], starts[long] + along[long]], axis=1)
+        if not self._stands(kind, ends, colours[long]):
             both = np.repeat(colours[long][:, None], 2, axis=1)
             self.scene.add_line_segments(f"/world/{kind}", ends, both, thickness=width * self.size)
 
@@ -65,8 +81,10 @@ class Marks:
         strength = np.linalg.norm(frame.forces, axis=1, keepdims=True) / self.weight
         arrows = self.size * frame.forces / self.weight / (1 + strength)
         long = np.linalg.norm(arrows, axis=1) > 0.02 * self.size if len(arrows) else np.empty(0, bool)
-        if not self._hidden("forces", int(long.sum())):
-            ends = np.stack([frame.points[long], frame.points[long] + arrows[long]], axis=1)
+        if self._hidden("forces", int(long.sum())):
+            return
+        ends = np.stack([frame.points[long], frame.points[long] + arrows[long]], axis=1)
+        if not self._stands("forces", ends, colours[long]):
             thin = 0.009 * self.size
             self.scene.add_arrows(
                 "/world/forces", ends, colours[long], shaft_radius=thin, head_radius=2.2 * thin, head_length=5 * thin
@@ -76,6 +94,8 @@ class Marks:
         if self._hidden("cones", len(frame.points)):
             return
         height = 0.12 * self.size
+        if self._stands("cones", frame.points, height * frame.normals, height * frame.mu, colours):
+            return
         turns = np.array([wxyz_of(turn) for turn in contact_frames(frame.normals)])
         scales = height * np.stack([frame.mu, frame.mu, np.ones_like(frame.mu)], axis=-1)
         self.scene.add_batched_meshes_simple(
