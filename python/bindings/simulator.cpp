@@ -181,6 +181,18 @@ void hold(Simulator& simulator, const ArrayLike& q_like, const ArrayLike& kp, co
   }
 }
 
+// What `hold` was given, None if nothing is held.
+nb::object held(const Simulator& simulator) {
+  const taut::Servo& servo = simulator.servo();
+  if ((servo.kp.array() == 0.0).all() && (servo.kd.array() == 0.0).all()) return nb::none();
+  nb::dict found;
+  found["target"] = servo.target;
+  found["kp"] = servo.kp;
+  found["kd"] = servo.kd;
+  found["torque_limit"] = servo.upper;
+  return found;
+}
+
 taut::Integrator integrator_of(const std::string& name) {
   if (name == "euler") return taut::Integrator::euler;
   if (name == "moreau") return taut::Integrator::moreau;
@@ -430,6 +442,9 @@ void bind_simulator(nb::module_& m) {
       .def_prop_ro(
           "options", [](const Simulator& s) { return options_of(s.options()); },
           "By name: what the simulator was made with, beside its scene. Simulator(scene, **options) makes its equal.")
+      .def_prop_ro(
+          "held", &held,
+          "What `hold` was given, per degree of freedom: target, kp, kd, torque_limit; None if nothing is held.")
       .def_prop_ro("tolerance", [](const Simulator& s) { return s.options().solving.tolerance; })
       .def_prop_ro("solver", [](const Simulator& s) { return s.options().solver; })
       .def_prop_ro("gjk", [](const Simulator& s) { return taut::name_of(s.options().narrow_phase.variant); })

@@ -14,40 +14,40 @@ namespace {
 
 // Room for `count` more values at the end of a column.
 template <typename T>
-T* more(std::vector<T>& column, std::size_t count) {
+T* more(Column<T>& column, std::size_t count) {
   column.resize(column.size() + count);
   return column.data() + column.size() - count;
 }
 
-void append_values(std::vector<double>& column, const Eigen::Ref<const Eigen::VectorXd>& values) {
+void append_values(Column<double>& column, const Eigen::Ref<const Eigen::VectorXd>& values) {
   column.insert(column.end(), values.data(), values.data() + values.size());
 }
 
 // What a step was given: nothing counts as zero, and until something was given the column stays empty.
-void append_input(std::vector<double>& column, const Eigen::Ref<const Eigen::VectorXd>& values, std::size_t width,
+void append_input(Column<double>& column, const Eigen::Ref<const Eigen::VectorXd>& values, std::size_t width,
                   std::size_t steps_before) {
   if (column.empty() && values.size() == 0) return;
-  column.resize(steps_before * width);
+  column.resize(steps_before * width, 0.0);
   if (values.size() > 0) append_values(column, values);
-  column.resize((steps_before + 1) * width);
+  column.resize((steps_before + 1) * width, 0.0);
 }
 
 // An array that owns the column, which is left empty with room for as much again.
 template <typename T>
-nb::object taken(std::vector<T>& column, std::initializer_list<std::size_t> shape) {
-  auto* kept = new std::vector<T>(std::move(column));
+nb::object taken(Column<T>& column, std::initializer_list<std::size_t> shape) {
+  auto* kept = new Column<T>(std::move(column));
   column = {};
   column.reserve(kept->size());
-  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Column<T>*>(p); });
   return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), shape, owner));
 }
 
 template <typename T>
-nb::object taken(std::vector<T>& column) {
+nb::object taken(Column<T>& column) {
   return taken(column, {column.size()});
 }
 
-nb::object taken_rows(std::vector<double>& column, std::size_t width) {
+nb::object taken_rows(Column<double>& column, std::size_t width) {
   return taken(column, {column.size() / width, width});
 }
 
@@ -64,8 +64,8 @@ Tape::Tape(int capacity, double seconds, nb::callable sink, bool latest)
   }
 }
 
-bool Tape::note(const Record& record, const VectorRef& tau, const VectorRef& control, Clock::time_point begun) {
-  const Clock::time_point now = Clock::now();
+bool Tape::note(const Record& record, const VectorRef& tau, const VectorRef& control, Clock::time_point begun,
+                Clock::time_point now) {
   spent_ += now - begun;
   if (latest_) {
     const Residuals& found = record.report.residuals;
@@ -117,7 +117,8 @@ void Tape::append_start(const Record& record) {
 
 void Tape::append_contacts(const Record& record) {
   if (record.contacts.empty()) return;
-  const Problem problem = record.problem();
+  Problem problem = record.problem();
+  problem.blocks = problem.blocks.first(record.contacts.size());  // they come first
   identify_modes(problem, record.impulse.head(problem.rows()), record.velocity.head(problem.rows()), modes_);
   const auto impulses = record.contact_impulses();
   const std::size_t n = record.contacts.size();
@@ -183,13 +184,33 @@ nb::dict Tape::take() {
   return given;
 }
 
+void Tape::lock() {
+  stepping_.lock();
+  stepper_ = std::this_thread::get_id();
+}
+
+void Tape::unlock() {
+  stepper_ = std::thread::id{};
+  stepping_.unlock();
+}
+
 void Tape::flush() {
+  if (stepper_ == std::this_thread::get_id()) {
+    throw std::runtime_error(
+        "a recording cannot be flushed or closed within its own step: raise an exception from the handler of the "
+        "signal, and let `with` close the file");
+  }
   std::unique_lock<std::mutex> free(stepping_, std::defer_lock);
   {
     nb::gil_scoped_release release;  // who steps may need it to hand over
     free.lock();
   }
   hand_over();
+}
+
+void Tape::flush_if_due() {
+  const std::unique_lock<std::mutex> free(stepping_, std::try_to_lock);
+  if (free && (waiting_.size() > 0 || (!columns_.status.empty() && Clock::now() - oldest_ > patience_))) hand_over();
 }
 
 void Tape::catch_up(const Simulator& simulator) {
@@ -206,21 +227,23 @@ Tapes::Tapes(nb::handle simulator) : kept_(nb::borrow<nb::tuple>(simulator.attr(
 
 Tapes::~Tapes() {
   if (!locked_) return;
-  for (Tape* tape : tapes_) tape->stepping().unlock();
+  for (Tape* tape : tapes_) tape->unlock();
 }
 
 void Tapes::lock() {
   if (tapes_.empty()) return;
-  for (Tape* tape : tapes_) tape->stepping().lock();
+  for (Tape* tape : tapes_) tape->lock();
   locked_ = true;
   begun_ = Tape::Clock::now();
 }
 
 bool Tapes::note(const Record& record, const Tape::VectorRef& tau, const Tape::VectorRef& control) {
+  if (tapes_.empty()) return false;
+  const auto now = Tape::Clock::now();
   for (Tape* tape : tapes_) {
-    if (tape->note(record, tau, control, begun_)) due_.push_back(tape);
+    if (tape->note(record, tau, control, begun_, now)) due_.push_back(tape);
   }
-  if (!tapes_.empty()) begun_ = Tape::Clock::now();
+  begun_ = now;  // what tapes take counts for the next step: a second look at the clock would take as long
   return !due_.empty();
 }
 
@@ -274,6 +297,8 @@ void bind_tape(nb::module_& m, nb::class_<taut::Simulator>& simulator) {
            "every `seconds` with the last step only, and of those it stands for the number, seconds and worst "
            "residuals.")
       .def("hand_over", &Tape::flush, "Gives the sink what is there, now.")
+      .def("hand_over_if_due", &Tape::flush_if_due,
+           "The same if the oldest step has waited for `seconds` and nothing steps now.")
       .def("catch_up", &Tape::catch_up, "simulator"_a, "Of a tape of the latest: the last step, if nothing steps now.");
   simulator.def(
       "_attach",
@@ -290,13 +315,14 @@ void bind_tape(nb::module_& m, nb::class_<taut::Simulator>& simulator) {
       "`taut.recording.Recorder`: use it in a `with`, or call its close().");
   simulator.def(
       "view",
-      [](nb::handle self, nb::object host, int port) {
-        return nb::module_::import_("taut.view.watch").attr("Watch")(self, host, port);
+      [](nb::handle self, nb::object host, int port, bool browser) {
+        return nb::module_::import_("taut.view.watch").attr("Watch")(self, host, port, browser);
       },
-      "host"_a = "127.0.0.1", "port"_a = 8080,
+      "host"_a = "127.0.0.1", "port"_a = 8080, nb::kw_only(), "browser"_a = false,
       "A page in the browser that shows every step from now on, from a process of its own; it is at the .url of what "
-      "is returned, a `taut.view.Watch`: use it in a `with`, or call its close(). Needs viser: pip install "
-      "'taut[view]'.");
+      "is returned, a `taut.view.Watch`: use it in a `with`, or call its close(); its wait() lets one look on after "
+      "the "
+      "last step. browser: open the page. Needs viser: pip install 'taut[view]'.");
   simulator.def("_repr_html_",
                 [](nb::handle self) { return nb::module_::import_("taut.notebook").attr("of_simulator")(self); });
   simulator.attr("_tapes") = nb::tuple();  // of the class: one without a tape finds this

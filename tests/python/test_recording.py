@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -20,8 +21,9 @@ from typer.testing import CliRunner
 import taut
 from taut.cli import app
 from taut.loading import from_pinocchio
-from taut.recording import MODES, npz
+from taut.recording import MODES, about, npz, pipe
 from taut.recording.columns import COLUMNS
+from taut.recording.mcap_reading import records
 
 KINDS = ["npz", "mcap"]
 
@@ -231,6 +233,10 @@ def test_a_long_recording_keeps_its_pieces(tmp_path, monkeypatch, run):
     assert zipfile.ZipFile(tmp_path / "long.npz").testzip() is None
 
 
+def summary_start(path) -> int:
+    return int.from_bytes(path.read_bytes()[-28:-20], "little")
+
+
 def test_the_reader_of_mcap_agrees(run):
     reader = pytest.importorskip("mcap.reader")
     decoder = pytest.importorskip("mcap_ros2.decoder")
@@ -241,6 +247,9 @@ def test_the_reader_of_mcap_agrees(run):
         summary = source.get_summary()
         assert summary.statistics.message_count == 3 * 5080 + 2
         assert [item.name for item in source.iter_metadata()] == ["taut"]
+        file.seek(0)
+        kinds = [kind for kind, begin, _ in records(file.read(), 8) if begin > summary_start(run[0] / "run.mcap")]
+        assert kinds == sorted(kinds, key=kinds.index)  # grouped, as a summary must be
         for _, channel, message, content in source.iter_decoded_messages():
             counts[channel.topic] += 1
             k = message.sequence
@@ -299,6 +308,54 @@ def test_impulses_carry_the_weight(tmp_path):
     assert recording.impulses[recording.of_step(49), 2].sum() == pytest.approx(weight, rel=1e-3)
 
 
+@pytest.mark.parametrize("name", ["cube_on_plane", "go1", "stack", "h1"])
+def test_forces_act_on_the_body_they_name(tmp_path, name):
+    """Some of these scenes have the floor first in their pairs, some last: what stands on it is pushed up."""
+    scene = taut.scenes.make(name)
+    sim = taut.Simulator(scene)
+    with sim.record(tmp_path / "run.npz"):
+        sim.rollout(scene.q0, np.zeros(scene.model.nv), steps=200)
+    recording = taut.load_recording(tmp_path / "run.npz")
+    step = sim.step(recording.q[-2], recording.v[-2])
+    rows = recording.of_step(199)
+    assert recording.bodies[rows].tolist() == [[contact.joint_1, contact.joint_2] for contact in step.contacts]
+    on_floor = recording.bodies[:, 1] == 0
+    assert on_floor.any()
+    assert (recording.bodies[:, 0] > 0).all()
+    assert (recording.forces[on_floor, 2] >= 0).all()
+    assert recording.forces[on_floor, 2].max() > 0
+
+
+def test_surfaces_come_back(tmp_path):
+    """A run of the recorded scene, with its options, is the run."""
+    scene = taut.scenes.make("stack", n=2)
+    shapes = [shape.name for shape in scene.geometry.geometryObjects]
+    scene.set_friction(shapes[0], 0.05)
+    scene.set_pair_friction(shapes[-1], shapes[-2], 0.3)
+    scene.set_restitution(shapes[1], 0.5)
+    scene.friction_rule = "minimum"
+    sim = taut.Simulator(scene)
+    v = np.array([1.0, 0.3, 0, 0, 0, 1.0, 0.2, 0, 0, 0, 0, 0])
+    with sim.record(tmp_path / "run.npz"):
+        sim.rollout(scene.q0, v, steps=200)
+    recording = taut.load_recording(tmp_path / "run.npz")
+    again = taut.Simulator(recording.scene, **recording.metadata["options"])
+    path = again.rollout(recording.q[0], recording.v[0], steps=200)
+    np.testing.assert_array_equal(path.q, recording.q)
+
+
+def test_gains_come_back(tmp_path):
+    sim = go1_simulator()
+    with sim.record(tmp_path / "run.npz"):
+        sim.rollout(sim.scene.q0, np.zeros(18), steps=300)
+    recording = taut.load_recording(tmp_path / "run.npz")
+    held = recording.metadata["held"]
+    again = taut.Simulator(sim.scene, **recording.metadata["options"])
+    again.hold(recording.q[0], held["kp"], held["kd"])
+    assert held["torque_limit"] == [None] * 18
+    np.testing.assert_array_equal(again.rollout(recording.q[0], recording.v[0], steps=300).q, recording.q)
+
+
 # --- processes that end as they should not
 
 RECORDER = """
@@ -346,6 +403,144 @@ def test_a_recorder_nobody_closes_is_finished_at_the_end(tmp_path):
     recording = taut.load_recording(path)
     assert recording.complete
     assert len(recording) == 2000
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_steps_that_nothing_follows_survive(tmp_path, kind):
+    """Fewer than a piece, then the process rests, and is killed."""
+    code = RECORDER.replace("steps=1000", "steps=100") + "print(flush=True)\n__import__('time').sleep(60)\n"
+    path = tmp_path / f"rests.{kind}"
+    process = subprocess.Popen([sys.executable, "-c", code, str(path), "1"], stdout=subprocess.PIPE)
+    process.stdout.readline()
+    before, deadline = path.stat().st_size, time.monotonic() + 30
+    while path.stat().st_size == before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    with pytest.warns(taut.TautWarning, match="was not finished"):
+        assert len(taut.load_recording(path)) == 100
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_forked_process_leaves_the_file_alone(tmp_path, kind):
+    code = (
+        RECORDER
+        + """
+import gc, os
+if os.fork() == 0:
+    sim.rollout(q, v, steps=20000)
+    del sim, recorder
+    gc.collect()
+    sys.exit(0)
+os.wait()
+sim.rollout(q, v, steps=1000)
+recorder.close()
+"""
+    )
+    path = tmp_path / f"forked.{kind}"
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code, str(path), "1"], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    recording = taut.load_recording(path)
+    assert recording.complete
+    assert len(recording) == 2000
+
+
+def test_a_handler_that_closes_within_a_step_is_told(tmp_path):
+    """It would wait for the step it interrupts. One that raises ends the step, and `with` closes the file."""
+    code = """
+import signal, sys, threading, os, numpy as np, taut
+sim = taut.Simulator(taut.scenes.make("cube_on_plane"))
+said = []
+with sim.record(sys.argv[1]) as recorder:
+    def handler(*_):
+        try:
+            recorder.close()
+        except RuntimeError as error:
+            said.append(str(error))
+            raise
+    signal.signal(signal.SIGTERM, handler)
+    put = recorder._pipe.put
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGTERM)).start()
+    try:
+        while True:
+            sim.rollout(sim.scene.q0, np.zeros(6), steps=10000)
+    except RuntimeError:
+        pass
+assert not said or "raise an exception" in said[0], said
+"""
+    path = tmp_path / "handled.npz"
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert taut.load_recording(path).complete
+
+
+def test_a_close_that_was_interrupted_can_be_repeated(tmp_path, monkeypatch):
+    sim = go1_simulator()
+    recorder = sim.record(tmp_path / "run.npz")
+    sim.rollout(sim.scene.q0, np.zeros(18), steps=100)
+    join, calls = threading.Thread.join, iter([True])
+
+    def interrupted(self, *arguments):
+        if self is recorder._pipe.thread and next(calls, False):
+            raise KeyboardInterrupt
+        return join(self, *arguments)
+
+    monkeypatch.setattr(threading.Thread, "join", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        recorder.close()
+    recorder.close()
+    assert recorder.closed
+    assert len(taut.load_recording(tmp_path / "run.npz")) == 100
+
+
+def test_a_file_that_went_away_is_told(tmp_path):
+    for kind in KINDS:
+        sim = go1_simulator()
+        recorder = sim.record(tmp_path / f"run.{kind}")
+        sim.rollout(sim.scene.q0, np.zeros(18), steps=10)
+        (tmp_path / f"run.{kind}").unlink()
+        with pytest.raises(OSError, match=rf"run\.{kind}.*removed or replaced"):
+            recorder.close()
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "large").mkdir()
+    target, link = tmp_path / "large" / "run.npz", tmp_path / "run.npz"
+    link.symlink_to(target)
+    sim = go1_simulator()
+    with sim.record(link):
+        sim.rollout(sim.scene.q0, np.zeros(18), steps=10)
+    assert link.is_symlink()
+    assert len(taut.load_recording(target)) == 10
+
+
+def test_a_cell_of_a_notebook_can_be_run_again(tmp_path):
+    """The simulator of the first time is gone, but nobody has collected it."""
+    for _ in range(2):
+        sim = go1_simulator()
+        sim.record(tmp_path / "run.npz")
+        sim.rollout(sim.scene.q0, np.zeros(18), steps=10)
+        del sim
+
+
+def test_no_room_to_put_a_file_together(tmp_path, monkeypatch):
+    """It keeps its pieces, as a long one does."""
+
+    def full(path, *_):
+        path.write_bytes(b"some")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(npz, "write_whole", full)
+    sim = go1_simulator()
+    with sim.record(tmp_path / "run.npz"):
+        run = sim.rollout(sim.scene.q0, np.zeros(18), steps=10)
+    assert [file.name for file in tmp_path.iterdir()] == ["run.npz"]
+    recording = taut.load_recording(tmp_path / "run.npz")
+    assert recording.complete
+    np.testing.assert_array_equal(recording.q, run.q)
 
 
 def test_a_full_disk_is_told(tmp_path):
@@ -447,6 +642,62 @@ def test_a_damaged_file_is_told_or_reads_equal(tmp_path, kind, rng):
     assert told > 100
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_bit_of_heads_and_indexes_is_checked(tmp_path, kind):
+    """What stands between the numbers: a flipped bit there may not lose steps, inputs or restarts without a word."""
+    sim = taut.Simulator(taut.scenes.make("ball", height=0.02))
+    path = tmp_path / f"run.{kind}"
+    q, v = sim.scene.q0, np.zeros(6)
+    with sim.record(path) as recorder:
+        for _ in range(2):
+            sim.rollout(q, v, np.ones((4, 6)))
+            recorder.flush()
+    good, content = taut.load_recording(path), path.read_bytes()
+    metadata = content.index(b'{"format"'), content.index(b"spring_reference")
+    silent = []
+    for at in (*range(metadata[0]), *range(metadata[1] + 200_000, len(content)), *range(metadata[0], metadata[1], 97)):
+        damaged = bytearray(content)
+        damaged[at] ^= 1 << (at % 8)
+        path.unlink()
+        path.write_bytes(damaged)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", taut.TautWarning)
+                found = taut.load_recording(path)
+        except (ValueError, taut.TautWarning) as error:
+            assert path.name in str(error)
+            continue
+        same = found.metadata == good.metadata
+        same &= all(np.array_equal(getattr(found, name), getattr(good, name)) for name in COLUMNS)
+        if not same:
+            silent.append(at)
+    assert silent == []
+
+
+def test_a_file_written_anew_by_numpy_is_told(run, tmp_path):
+    with np.load(run[0] / "run.npz") as file:
+        np.savez(tmp_path / "saved.npz", **file)
+        np.savez_compressed(tmp_path / "packed.npz", **file)
+    for name in ("saved", "packed"):
+        with pytest.raises(ValueError, match=rf"{name}\.npz (was written anew by another tool|is not a recording)"):
+            taut.load_recording(tmp_path / f"{name}.npz")
+
+
+def test_an_mcap_cut_within_its_metadata_is_told(run, tmp_path):
+    path = tmp_path / "cut.mcap"
+    path.write_bytes((run[0] / "run.mcap").read_bytes()[:5000])
+    with pytest.raises(ValueError, match=r"cut\.mcap is cut short: it ends within its metadata"):
+        taut.load_recording(path)
+
+
+def test_metadata_of_somebody_else_is_told(tmp_path):
+    np.savez(tmp_path / "other.npz", metadata=np.array(b'{"format": 1}'))
+    with pytest.raises(ValueError, match=r"other\.npz"):
+        taut.load_recording(tmp_path / "other.npz")
+    with pytest.raises(ValueError, match=r"other\.npz is not a recording of taut: its metadata has no 'options'"):
+        about.decode(b'{"format": 1}', "other.npz")
+
+
 def rewritten(source, target, metadata_last: bool) -> None:
     """As another tool would: other numbers for channels, small chunks, messages by time."""
     reader, writer = pytest.importorskip("mcap.reader"), pytest.importorskip("mcap.writer")
@@ -481,10 +732,8 @@ def test_what_another_tool_wrote_anew_reads_equal(run, tmp_path, metadata_last):
 
 def test_an_interrupt_loses_no_piece(tmp_path, monkeypatch):
     """Wherever it meets the sink: before or after it has taken a piece."""
-    from taut.recording import recorder
-
     sim = go1_simulator()
-    put = recorder._Pipe.put
+    put = pipe.Pipe.put
     meets = iter(["before", None, "after", None, None])
 
     def interrupted(self, piece):
@@ -495,7 +744,7 @@ def test_an_interrupt_loses_no_piece(tmp_path, monkeypatch):
         if when == "after":
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(recorder._Pipe, "put", interrupted)
+    monkeypatch.setattr(pipe.Pipe, "put", interrupted)
     with sim.record(tmp_path / "run.npz") as recording:
         whole = sim.rollout(sim.scene.q0, np.zeros(18), steps=30)
         with pytest.raises(KeyboardInterrupt):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from pathlib import Path
 
 import numpy as np
 
-SYNCED = 32 << 20  # bytes at a time that go to the disk itself
+SYNCED = 128 << 20  # bytes at a time that go to the disk itself
+CANNOT = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)  # not every file can: nothing depends on it
 
 
 class GrowingFile:
@@ -39,16 +41,27 @@ class GrowingFile:
             self._sync()
 
     def _sync(self) -> None:
+        """Errors of a disk behind a network may come here and nowhere else."""
         self.synced = self.size
-        with contextlib.suppress(AttributeError, OSError):  # not every system or file can; nothing depends on it
+        if not (hasattr(os, "fdatasync") and hasattr(os, "posix_fadvise")):
+            return
+        try:
             os.fdatasync(self.file.fileno())
             os.posix_fadvise(self.file.fileno(), 0, self.size, os.POSIX_FADV_DONTNEED)
+        except OSError as error:
+            if error.errno not in CANNOT:
+                raise
 
     def is_at(self, path: Path) -> bool:
         """Nobody else has put another file there."""
         with contextlib.suppress(OSError):
             return os.path.samestat(os.fstat(self.file.fileno()), path.stat())
         return False
+
+    def require_at(self, path: Path) -> None:
+        """Throws OSError if what was written cannot be found there: the file was removed or replaced meanwhile."""
+        if not self.is_at(path):
+            raise FileNotFoundError(errno.ENOENT, "it was removed or replaced while it was recorded", str(path))
 
     def close(self) -> None:
         self.file.close()

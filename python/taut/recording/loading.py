@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..loading import TautWarning
 from .columns import joined, sizes_of
+from .errors import damage_named
 from .mcap import MAGIC
 from .mcap_reading import read_mcap
 from .npz import read_npz
@@ -31,9 +32,10 @@ def load_recording(path: str | os.PathLike[str]) -> Recording:
         raise ValueError(f"{path} is empty")
     else:
         raise ValueError(f"{path} is not a recording of taut: it is neither .npz nor .mcap")
-    if isinstance(columns, list):
-        columns = joined(columns, sizes_of(metadata))
-    recording = Recording(metadata, columns, complete, path.name)
+    with damage_named(path):
+        if isinstance(columns, list):
+            columns = joined(columns, sizes_of(metadata))
+        recording = Recording(metadata, columns, complete, path.name)
     if not complete:
         warnings.warn(f"{path} was not finished: it has {len(recording)} steps", TautWarning, stacklevel=2)
     return recording

@@ -37,6 +37,7 @@ MAGIC = b"\x89MCAP0\r\n"
 HEADER, FOOTER, SCHEMA, CHANNEL, CHUNK = 0x01, 0x02, 0x03, 0x04, 0x06
 MESSAGE_INDEX, CHUNK_INDEX, STATISTICS, METADATA, METADATA_INDEX, DATA_END = 0x07, 0x08, 0x0B, 0x0C, 0x0D, 0x0F
 RECORDING = "taut"  # the metadata record
+CHECKSUM = "crc32"  # of what it says, a second entry of it
 
 
 def text(value: str) -> bytes:
@@ -65,18 +66,23 @@ class McapWriter(Finished):
         self.chunks: list[tuple[int, int, bytes]] = []  # first and last time, and the record of the chunk's index
         self.arena = Arena()
         self.file = GrowingFile(path)
-        self.channels = b"".join(self._channel(number) for number in TOPICS)
-        said = record(METADATA, text(RECORDING) + mapping({"recording": about.encode(metadata).decode()}))
+        # Grouped by kind, as a summary must be.
+        self.channels = b"".join(kind(number) for kind in (self._schema, self._channel) for number in TOPICS)
+        encoded = about.encode(metadata)
+        content = {"recording": encoded.decode(), CHECKSUM: f"{zlib.crc32(encoded):08x}"}
+        said = record(METADATA, text(RECORDING) + mapping(content))
         start = MAGIC + record(HEADER, text("") + text(f"taut {__version__}"))
         self.said_at = (len(start), len(said))
         self.file.write(start + said + self.channels)
 
     @staticmethod
-    def _channel(number: int) -> bytes:
+    def _schema(number: int) -> bytes:
         definition = text(DEFINITIONS[number])
-        schema = struct.pack("<H", number) + text(NAMES[number]) + text("ros2msg") + definition
-        channel = struct.pack("<2H", number, number) + text(TOPICS[number]) + text("cdr") + mapping({})
-        return record(SCHEMA, schema) + record(CHANNEL, channel)
+        return record(SCHEMA, struct.pack("<H", number) + text(NAMES[number]) + text("ros2msg") + definition)
+
+    @staticmethod
+    def _channel(number: int) -> bytes:
+        return record(CHANNEL, struct.pack("<2H", number, number) + text(TOPICS[number]) + text("cdr") + mapping({}))
 
     def write(self, piece: dict[str, np.ndarray]) -> None:
         groups = self._messages(piece)
@@ -99,6 +105,7 @@ class McapWriter(Finished):
 
     def finish(self) -> None:
         """Data end, summary, footer."""
+        self.file.require_at(self.path)
         end = record(DATA_END, struct.pack("<I", 0))
         start = self.file.size + len(end)
         first = min((chunk[0] for chunk in self.chunks), default=0)

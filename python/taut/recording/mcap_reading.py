@@ -19,7 +19,7 @@ import numpy as np
 from . import about
 from .columns import COLUMNS, sizes_of
 from .errors import ForeignFile, damage_named
-from .mcap import CHANNEL, CHUNK, FOOTER, MAGIC, MESSAGE_INDEX, METADATA, RECORDING
+from .mcap import CHANNEL, CHECKSUM, CHUNK, FOOTER, MAGIC, MESSAGE_INDEX, METADATA, RECORDING, STATISTICS
 from .messages import (
     CONTACT_TYPE,
     CONTACTS,
@@ -43,19 +43,19 @@ def read_mcap(path: Path) -> tuple[dict[str, Any], list[dict[str, np.ndarray]], 
         view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     with damage_named(path):
         content = _Content(view, path)
+        if content.metadata is None and content.cut == METADATA:
+            raise ForeignFile(f"{path} is cut short: it ends within its metadata")
         if content.metadata is None:
             raise ForeignFile(f"{path} is not a recording of taut: it has no metadata called '{RECORDING}'")
         return content.metadata, [content.piece()], content.finished
 
 
 def records(view: mmap.mmap | memoryview, at: int) -> Iterator[tuple[int, int, int]]:
-    """(kind, begin, end) of whole records."""
+    """(kind, begin, end) of records up to the footer; the last one may end beyond the file."""
     while at + 9 <= len(view):
         op, length = struct.unpack("<BQ", view[at : at + 9])
-        if at + 9 + length > len(view):
-            return
         yield op, at + 9, at + 9 + length
-        if op == FOOTER:
+        if op == FOOTER or at + 9 + length > len(view):
             return
         at += 9 + length
 
@@ -63,6 +63,23 @@ def records(view: mmap.mmap | memoryview, at: int) -> Iterator[tuple[int, int, i
 def _text(view: mmap.mmap | memoryview | bytes, at: int) -> tuple[str, int]:
     (length,) = struct.unpack("<I", view[at : at + 4])
     return bytes(view[at + 4 : at + 4 + length]).decode(), at + 4 + length
+
+
+def _mapping(view: mmap.mmap, at: int) -> dict[str, str]:
+    (length,) = struct.unpack("<I", view[at : at + 4])
+    at, end, found = at + 4, at + 4 + length, {}
+    while at < end:
+        key, at = _text(view, at)
+        found[key], at = _text(view, at)
+    return found
+
+
+def _ends_here(view: mmap.mmap, begin: int, end: int) -> bool:
+    """A footer at the end of the file, after a summary that is as it was written."""
+    if end - begin != 20 or end + len(MAGIC) != len(view) or view[end:] != MAGIC:
+        return False
+    start, _, crc = struct.unpack("<2QI", view[begin:end])
+    return not (start and crc) or zlib.crc32(memoryview(view)[start : end - 4]) == crc
 
 
 class _Chunk:
@@ -100,13 +117,16 @@ class _Content:
     def __init__(self, view: mmap.mmap, path: Path) -> None:
         self.metadata: dict[str, Any] | None = None
         self.finished = False
+        self.cut: int | None = None  # the kind of a record that is not whole
         self.channels: dict[str, int] = {}
         chunks: list[_Chunk] = []
+        counts: dict[int, int] | None = None
         for op, begin, end in records(view, len(MAGIC)):
+            if end > len(view):
+                self.cut = op
+                break
             if op == METADATA and _text(view, begin)[0] == RECORDING:
-                _, at = _text(view, begin)
-                _, at = _text(view, at + 4)  # the key, after the size of the map
-                self.metadata = about.decode(_text(view, at)[0].encode(), str(path))
+                self._metadata(_mapping(view, _text(view, begin)[1]), path)
             elif op == CHANNEL:
                 self._channel(view[begin:end])
             elif op == CHUNK:
@@ -120,13 +140,28 @@ class _Content:
                 chunks[-1].index(view[begin:end])
             elif op == MESSAGE:
                 raise ForeignFile(f"{path} was written anew by another tool: it has messages outside of chunks")
-            self.finished |= op == FOOTER
+            elif op == STATISTICS:
+                counts = dict(struct.iter_unpack("<HQ", view[begin + 46 : end]))
+            elif op == FOOTER:
+                self.finished = _ends_here(view, begin, end)
+        if not self.finished and view[-len(MAGIC) :] == MAGIC:
+            raise ValueError("its end does not belong to what stands before it")
+        if self.finished and counts is not None:
+            found = {number: sum(len(chunk.offsets.get(number, ())) for chunk in chunks) for number in counts}
+            if found != counts:
+                raise ValueError(f"it has {sum(found.values())} messages, its summary speaks of {sum(counts.values())}")
         needed = {self.channels.get(TOPICS[channel]) for channel in (STATE, REPORT, CONTACTS)}
         whole = [needed <= chunk.offsets.keys() for chunk in chunks]
         if self.finished and not all(chunk.offsets for chunk in chunks):
             raise ValueError("a chunk has no index")
         # Of a file that was not finished the last chunk may have lost a part of its indexes.
         self.chunks = chunks if self.finished or all(whole) else chunks[: whole.index(False)]
+
+    def _metadata(self, said: dict[str, str], path: Path) -> None:
+        encoded = said["recording"].encode()
+        if int(said.get(CHECKSUM, "0"), 16) not in (0, zlib.crc32(encoded)):
+            raise ValueError("the checksum of its metadata is wrong")
+        self.metadata = about.decode(encoded, str(path))
 
     def _channel(self, content: bytes | memoryview) -> None:
         number, _ = struct.unpack("<2H", content[:4])
@@ -154,12 +189,14 @@ class _Content:
             "restart_q": restart["q"],
             "restart_v": restart["v"],
             **self._inputs(len(steps), sizes["nv"], sizes["nu"]),
-            **self._contacts(),
         }
-        if not (
-            len(steps) == len(report) == len(made["contacts"]) and np.array_equal(steps, 1 + np.arange(len(steps)))
-        ):
-            raise ValueError("there is not one state, report and list of contacts for each step")
+        sequence, contacts = self._contacts()
+        made |= contacts
+        for found in (steps, report["sequence"], sequence):
+            if not np.array_equal(found, 1 + np.arange(len(steps))):
+                raise ValueError("there is not one state, report and list of contacts for each step")
+        if (np.diff(restart["sequence"].astype(np.int64)) <= 0).any():
+            raise ValueError("a restart stands twice")
         return {name: np.ascontiguousarray(made[name], COLUMNS[name].dtype) for name in COLUMNS}
 
     def _inputs(self, steps: int, nv: int, nu: int) -> dict[str, np.ndarray]:
@@ -181,8 +218,8 @@ class _Content:
                             given[name] = True
         return {name: values if given[name] else values[:0] for name, values in made.items()}
 
-    def _contacts(self) -> dict[str, np.ndarray]:
-        """Of all steps in their order, whatever the order of their messages."""
+    def _contacts(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Steps in their order, whatever the order of their messages, and their contacts."""
         number = self.channels.get(TOPICS[CONTACTS], -1)
         heads = [chunk.rows(number, contacts_type(0)) for chunk in self.chunks]
         counts = [head["size"].astype(np.int64) for head in heads]
@@ -202,4 +239,4 @@ class _Content:
                 chosen = np.flatnonzero(count == size)
                 found = chunk.at(chunk.offsets[number][chosen], contacts_type(int(size)))["rows"]
                 rows[first[chosen, None] + np.arange(size)] = found
-        return {"contacts": ordered, **{name: rows[name] for name in CONTACT_TYPE.names}}
+        return sequence[order], {"contacts": ordered, **{name: rows[name] for name in CONTACT_TYPE.names}}

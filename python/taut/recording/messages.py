@@ -7,8 +7,6 @@ numbers to their size, counted from the end of its four bytes of encapsulation. 
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 STATE, REPORT, CONTACTS, RESTART, INPUT = 1, 2, 3, 4, 5  # channels, and the schemas of the same number
@@ -37,7 +35,8 @@ _CONTACTS = f"""# The contacts of a step.
 taut_msgs/Contact[] contacts
 {"=" * 80}
 MSG: taut_msgs/Contact
-# Point and normal (to the first body of the pair) in the world, impulse on that body as (t1, t2, n), N s, gap in m.
+# Point and normal in the world, impulse as (t1, t2, n), N s, gap in m. The normal points to the body the impulse acts
+# on: that of the pair's first shape, or of the second, if the first one belongs to the world.
 # mode: 0 breaking, 1 sticking, 2 sliding.
 float64[3] point
 float64[3] normal
@@ -118,7 +117,7 @@ class Arena:
 
 
 class Messages:
-    """Records of MCAP for messages of one layout, as rows of bytes: copying whole rows is what numpy does fastest."""
+    """Records of MCAP for messages of one layout, as rows of a structured array."""
 
     def __init__(
         self, arena: Arena, dtype: np.dtype, channel: int, sequence: np.ndarray, time: np.ndarray, **same: int
@@ -134,20 +133,12 @@ class Messages:
         self["sequence"], self["log_time"], self["publish_time"] = sequence, time, time
 
     def __setitem__(self, field: str, values: np.ndarray) -> None:
-        kind, at = self.dtype.fields[field][:2]
-        self.rows[:, at : at + kind.itemsize] = as_bytes(values, kind.base)
-
-
-def as_bytes(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Each row of an array as a row of bytes."""
-    packed = np.ascontiguousarray(values, dtype)
-    return packed.reshape(-1).view(np.uint8).reshape(len(values), dtype.itemsize * math.prod(packed.shape[1:]))
+        self.rows.view(self.dtype)[:, 0][field] = values
 
 
 def fill_contacts(made: Messages, count: int, piece: dict[str, np.ndarray], rows: np.ndarray | slice) -> None:
     """The contacts of messages with `count` of them each: those rows of the piece, in order."""
-    at = made.dtype.fields["rows"][1]
-    space = made.rows[:, at:].reshape(len(made.rows), count, CONTACT_TYPE.itemsize)
-    for name, (kind, offset, *_) in CONTACT_TYPE.fields.items():
-        values = as_bytes(piece[name][rows], kind.base)
-        space[:, :, offset : offset + kind.itemsize] = values.reshape(len(made.rows), count, kind.itemsize)
+    space = made.rows.view(made.dtype)[:, 0]["rows"]
+    for name in CONTACT_TYPE.names:
+        values = piece[name][rows]
+        space[name] = values.reshape(len(made.rows), count, *values.shape[1:])

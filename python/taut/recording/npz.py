@@ -8,6 +8,8 @@ because writing everything twice costs more than recording it, and gets its dire
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import io
 import math
 import mmap
@@ -30,6 +32,7 @@ WHOLE_BELOW = 64 << 20  # bytes: up to here columns are put together
 METADATA = "metadata"
 
 
+@functools.lru_cache(maxsize=256)  # most pieces of a recording have the same
 def npy_header(dtype: np.dtype | str, shape: tuple[int, ...]) -> bytes:
     made = io.BytesIO()
     npy.write_array_header_1_0(
@@ -45,14 +48,20 @@ class NpzFile:
         self.file = GrowingFile(path)
         self.members: list[Member] = []
 
-    def append(self, name: str, values: np.ndarray) -> None:
-        header = npy_header(values.dtype, values.shape)
-        crc = zlib.crc32(values, zlib.crc32(header)) if values.size else zlib.crc32(header)
-        offset, size = self.file.size, len(header) + values.nbytes
-        start = local_header(f"{name}.npy", size, crc, offset)
-        self.file.write(start + header, values)
-        begin = offset + len(start)
-        self.members.append(Member(f"{name}.npy", offset, begin, begin + size, crc))
+    def append(self, **arrays: np.ndarray) -> None:
+        """Members of these names, in one call of the system."""
+        parts: list[bytes | np.ndarray] = []
+        at = self.file.size
+        for name, values in arrays.items():
+            header = npy_header(values.dtype, values.shape)
+            crc = zlib.crc32(values, zlib.crc32(header)) if values.size else zlib.crc32(header)
+            size = len(header) + values.nbytes
+            start = local_header(f"{name}.npy", size, crc, at)
+            parts += [start + header, values]
+            begin = at + len(start)
+            self.members.append(Member(f"{name}.npy", at, begin, begin + size, crc))
+            at = begin + size
+        self.file.write(*parts)
 
     def finish(self) -> None:
         self.file.write(directory(self.members, self.file.size))
@@ -66,34 +75,36 @@ class NpzWriter(Finished):
         self.path, self.metadata = path, metadata
         self.pieces = 0
         self.made = NpzFile(path)
-        self.made.append(METADATA, np.array(about.encode(metadata)))
+        self.made.append(metadata=np.array(about.encode(metadata)))
 
     def write(self, piece: dict[str, np.ndarray]) -> None:
-        for column in COLUMNS:
-            self.made.append(f"{column}/{self.pieces:06d}", piece[column])
+        self.made.append(**{f"{column}/{self.pieces:06d}": piece[column] for column in COLUMNS})
         self.pieces += 1
 
     def abandon(self) -> None:
         self.made.file.close()
 
     def finish(self) -> None:
-        if self.made.file.size > WHOLE_BELOW or not self.made.file.is_at(self.path):
-            self.made.finish()
-            return
-        self.abandon()
-        _, pieces, _ = read_npz(self.path)
-        unfinished = self.path.with_name(self.path.name + ".finishing")
-        write_whole(unfinished, self.metadata, joined(pieces, sizes_of(self.metadata)))
-        os.replace(unfinished, self.path)
+        self.made.file.require_at(self.path)
+        if self.made.file.size <= WHOLE_BELOW:
+            unfinished = self.path.with_name(self.path.name + ".finishing")
+            try:
+                _, pieces, _ = read_npz(self.path)
+                write_whole(unfinished, self.metadata, joined(pieces, sizes_of(self.metadata)))
+                os.replace(unfinished, self.path)
+                self.abandon()
+                return
+            except OSError:  # no room for it twice: it keeps its pieces, as a long one does
+                with contextlib.suppress(OSError):
+                    unfinished.unlink()
+        self.made.finish()
 
 
 def write_whole(path: Path, metadata: dict[str, Any], columns: dict[str, np.ndarray]) -> None:
     """A file with a member for each column."""
     made = NpzFile(path)
-    made.append(METADATA, np.array(about.encode(metadata)))
-    made.append("t", metadata["options"]["dt"] * np.arange(len(columns["q"])))
-    for name in COLUMNS:
-        made.append(name, columns[name])
+    t = metadata["options"]["dt"] * np.arange(len(columns["q"]))
+    made.append(metadata=np.array(about.encode(metadata)), t=t, **{name: columns[name] for name in COLUMNS})
     made.finish()
 
 
@@ -105,6 +116,7 @@ class NpzContent:
             self.view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self.members, self.cut = read_directory(self.view), None
         self.finished = self.members is not None
+        self.foreign = not self.finished and self.view[-22:-18] == b"PK\5\6"  # it ends as a zip does, not as ours
         if self.members is None:
             self.members, self.cut = scan(self.view)
 
@@ -130,9 +142,11 @@ def read_npz(path: Path) -> tuple[dict[str, Any], list[dict[str, np.ndarray]] | 
         content = NpzContent(path)
         members, cut = content.members, content.cut
         if METADATA not in members:
-            if cut == METADATA:
+            if cut == METADATA and not content.foreign:
                 raise ForeignFile(f"{path} is cut short: it ends within its metadata")
-            raise ForeignFile(f"{path} is not a recording of taut: it has no metadata")
+            raise ForeignFile(f"{path} is not a recording of taut: it has no metadata that taut wrote")
+        if content.foreign:
+            raise ForeignFile(f"{path} was written anew by another tool: taut reads the .npz files that it wrote")
         metadata = about.decode(content.array(METADATA).item(), str(path))
         if content.finished and "t" in members:
             return metadata, {name: content.array(name) for name in COLUMNS if name in members}, True
@@ -144,4 +158,6 @@ def read_npz(path: Path) -> tuple[dict[str, Any], list[dict[str, np.ndarray]] | 
         left = sum("/" in name for name in members) - len(pieces) * len(COLUMNS)
         if content.finished and left:
             raise ValueError(f"piece {len(pieces)} is not whole")
+        if content.finished and not pieces and len(members) > 1:
+            raise ValueError("it has no columns")
         return metadata, pieces, content.finished

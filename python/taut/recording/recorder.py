@@ -3,94 +3,39 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
-import queue
-import threading
 import weakref
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from .._taut import Simulator, _Tape
+from .._taut import Simulator
 from . import about
-from .writers import Writer, open_writer
-
-STEPS = 4096  # in a piece: some megabytes of a quadruped, little beside the memory of a machine
-SECONDS = 1.0  # a killed process loses no more than this
-PIECES = 16  # that may wait for the disk; then the simulation waits
-
-_written: set[Path] = set()  # files that are being recorded now
-
-
-class _Pipe:
-    """Takes pieces of a tape, and writes them in a thread of its own. Knows nothing of the simulator."""
-
-    def __init__(self, writer: Writer) -> None:
-        self.writer = writer
-        self.error: BaseException | None = None
-        self.written = 0  # steps
-        self.waiting: queue.Queue[dict[str, np.ndarray] | None] = queue.Queue(maxsize=PIECES)
-        self.thread = threading.Thread(target=self._work, name="taut recording", daemon=True)
-        self.thread.start()
-
-    def put(self, piece: dict[str, np.ndarray]) -> None:
-        self.raise_error()
-        self.waiting.put(piece)
-
-    def raise_error(self) -> None:
-        if self.error is not None:
-            raise OSError(f"{self.writer.path}: could not go on recording: {self.error}") from self.error
-
-    def finish(self) -> None:
-        self.waiting.put(None)
-        self.thread.join()
-        if self.error is None:
-            self.writer.finish()
-        else:
-            self.writer.abandon()
-        self.raise_error()
-
-    def _work(self) -> None:
-        while (piece := self.waiting.get()) is not None:
-            # After an error pieces are dropped, so that nobody waits for ever; and one that came twice, because `put`
-            # was interrupted when it had done its work.
-            if self.error is None and piece["first"] == self.written:
-                try:
-                    self.writer.write(piece)
-                    self.written += len(piece["status"])
-                except Exception as error:
-                    self.error = error
-            self.waiting.task_done()
-        self.waiting.task_done()
-
-
-def _finish(tape: _Tape, pipe: _Pipe, file: Path) -> None:
-    try:
-        tape.hand_over()
-    finally:
-        _written.discard(file)
-        pipe.finish()
+from .pipe import Pipe
+from .writers import open_writer, writing
 
 
 class Recorder:
     """Records every `step` and `rollout` of a simulator until it is closed; a context manager.
 
     The file is written in a thread, in pieces of a second of work at most: a killed process leaves what it had done,
-    and `taut.load_recording` reads it. Errors of the disk are raised by the next step, or by `close`.
+    and `taut.load_recording` reads it. Errors of the disk are raised by the next step, or by `close`. A process that is
+    forked off records nothing.
     """
 
     def __init__(self, sim: Simulator, path: str | os.PathLike[str]) -> None:
-        self.sim, self.path = sim, Path(path).absolute()  # the folder of the process may change
-        file = self.path.resolve()
-        if file in _written:
+        self.sim = sim
+        self.path = Path(path).resolve()  # the folder of the process may change, and a link stays a link
+        if self.path in writing:
+            gc.collect()  # a simulator that nobody can reach any more, as when a notebook's cell runs again
+        if self.path in writing:
             raise ValueError(f"'{path}' is being recorded already: close that recorder first")
-        self._pipe = _Pipe(open_writer(self.path, about.describe(sim)))
-        self._tape = _Tape(STEPS, SECONDS, self._pipe.put)
-        self._finalizer = weakref.finalize(self, _finish, self._tape, self._pipe, file)  # also when Python ends
-        _written.add(file)
-        sim._attach(self._tape)
+        self._pipe = Pipe(open_writer(self.path, about.describe(sim)))
+        self._finalizer = weakref.finalize(self, _end, self._pipe, self.path)  # also when Python ends
+        writing.add(self.path)
+        sim._attach(self._pipe.tape)
         sim.__dict__.setdefault("_recorders", []).append(self)  # it lives as long as what it records
+        _alive.add(self)
 
     @property
     def closed(self) -> bool:
@@ -99,17 +44,25 @@ class Recorder:
 
     def flush(self) -> None:
         """Everything up to the last step is in the file when this returns."""
-        self._tape.hand_over()
-        self._pipe.waiting.join()
-        self._pipe.raise_error()
+        self._pipe.flush()
 
     def close(self) -> None:
         """Finish the file. The simulator goes on without being recorded."""
         if self.closed:
             return
-        self.sim._detach(self._tape)
-        self.sim._recorders.remove(self)
-        self._finalizer()
+        self._pipe.tape.hand_over()  # before anything else: within a step it may not
+        self._leave()
+        try:
+            self._pipe.end()
+        finally:
+            if self._pipe.ended:  # else it was interrupted: once more, now or when Python ends
+                self._finalizer.detach()
+                writing.discard(self.path)
+
+    def _leave(self) -> None:
+        self.sim._detach(self._pipe.tape)
+        if self in self.sim._recorders:
+            self.sim._recorders.remove(self)
 
     def __enter__(self) -> Recorder:
         return self
@@ -123,3 +76,26 @@ class Recorder:
 
     def __repr__(self) -> str:
         return f"Recorder({str(self.path)!r}{', closed' if self.closed else ''})"
+
+
+def _end(pipe: Pipe, path: Path) -> None:
+    try:
+        pipe.end()
+    finally:
+        writing.discard(path)
+
+
+_alive: weakref.WeakSet[Recorder] = weakref.WeakSet()
+
+
+def _leave_to_parent() -> None:
+    """The files are those of the process that was forked, and so are the threads that write them."""
+    for recorder in list(_alive):
+        recorder._finalizer.detach()
+        recorder._leave()
+        recorder._pipe.tape = None  # what a thread that is not here refers to lives for ever
+    writing.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)

@@ -13,6 +13,7 @@ import pinocchio
 from .._taut import Scene
 from . import about
 from .columns import COLUMNS, STATUSES, check, sizes_of
+from .errors import damage_named
 from .forces import in_world
 
 
@@ -24,7 +25,7 @@ class Recording:
     status             of each step, a code of `taut.recording.STATUSES`
     iterations, residuals, model_residuals   of each step; residuals are (primal, dual, complementarity, natural)
     contacts           how many each step has; the rows below are those of all steps, one after the other:
-    points, normals    world coordinates; the normal points to the first body of the pair
+    points, normals    world coordinates; the normal points to the first body of `bodies`
     impulses           on that body, (t1, t2, n) in the contact's frame, N s
     gaps, mu, pairs, slots
     modes              a code of `taut.recording.MODES`: breaking, sticking or sliding
@@ -105,8 +106,14 @@ class Recording:
 
     @cached_property
     def forces(self) -> np.ndarray:
-        """On the first bodies of the pairs, world, N: a row for each contact."""
+        """On the first of `bodies`, world, N: a row for each contact."""
         return in_world(self.normals, self.impulses) / self.dt
+
+    @cached_property
+    def bodies(self) -> np.ndarray:
+        """The joints of the two bodies of each contact, 0 for the world: that of the pair's first shape first, unless
+        that one belongs to the world."""
+        return np.array(self.metadata["pair_bodies"], int).reshape(-1, 2)[self.pairs]
 
     @cached_property
     def steps_of_contacts(self) -> np.ndarray:
@@ -120,14 +127,18 @@ class Recording:
 
     @cached_property
     def scene(self) -> Scene:
-        """Its bodies, shapes and springs, to look at; friction, actuators and loops are not recorded."""
-        return about.restore_scene(self.metadata)
+        """Its bodies, shapes, surfaces and springs, as they were when the recording began, to look at; actuators and
+        loops are not recorded."""
+        with damage_named(Path(self.name)):
+            return about.restore_scene(self.metadata)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it all to an .npz or .mcap file; a recording that was not finished gets a finished file this way."""
-        from .writers import open_writer
+        from .writers import open_writer, writing
 
-        path = Path(path)
+        path = Path(path).resolve()
+        if path in writing:
+            raise ValueError(f"'{path}' is being recorded now")
         beside = path.with_name(f"{path.stem}.saving{path.suffix}")  # `path` may be what this was read from
         with open_writer(beside, self.metadata) as writer:
             for first in range(0, len(self), 4096):

@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+writing: set[Path] = set()  # files that are being recorded now
+
 
 class Writer(Protocol):
     """A file being written; a context manager that finishes it."""
@@ -46,4 +48,7 @@ def open_writer(path: Path, metadata: dict[str, Any]) -> Writer:
         raise ValueError(f"'{path}' is not called .npz (numpy) or .mcap (streaming tools)")
     if not path.resolve().parent.is_dir():
         raise FileNotFoundError(f"no such folder: '{path.parent}', where {path.name} was to be written")
-    return writers[path.suffix](path, metadata)
+    try:
+        return writers[path.suffix](path, metadata)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from error

@@ -57,12 +57,13 @@ def directory(members: list[Member], start: int) -> bytes:
 
 
 def read_directory(view: mmap.mmap) -> dict[str, Member] | None:
-    """Members of a finished file by name, without .npy; None if it has no directory as `directory` makes it."""
+    """Members of a finished file by name, without .npy; None if it has no directory as `directory` makes it. Throws
+    ValueError if the directory is not right."""
     tail = END_64.size + LOCATOR_64.size + END.size
     at = len(view) - tail
     if at < 0 or view[-END.size : -END.size + 4] != b"PK\5\6" or view[at : at + 4] != b"PK\6\6":
         return None
-    *_, size, at = END_64.unpack(view[at : at + END_64.size])
+    *_, count, size, at = END_64.unpack(view[at : at + END_64.size])
     members, end = {}, at + size
     while at < end:
         fields = CENTRAL.unpack(view[at : at + CENTRAL.size])
@@ -72,7 +73,11 @@ def read_directory(view: mmap.mmap) -> dict[str, Member] | None:
         size, _, offset = struct.unpack("<3Q", view[at + name_size + 4 : at + name_size + 28])
         at += name_size + extra_size
         begin = _content(view, offset)
+        if view[offset + LOCAL.size : offset + LOCAL.size + name_size].decode() != name:
+            raise ValueError(f"its directory speaks of '{name}', which is not there")
         members[name.removesuffix(".npy")] = Member(name, offset, begin, begin + size, fields[7])
+    if len(members) != count:
+        raise ValueError(f"its directory has {len(members)} of {count} members")
     return members
 
 
