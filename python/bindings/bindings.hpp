@@ -20,3 +20,4 @@ void bind_adjoints(nb::module_& m, nb::class_<taut::Simulator>& simulator);
 void bind_tape(nb::module_& m, nb::class_<taut::Simulator>& simulator);
 void bind_collision(nb::module_& m);
 void bind_gjk(nb::module_& m);
+void bind_kinematics(nb::module_& m);

@@ -19,4 +19,5 @@ NB_MODULE(_taut, m) {
   bind_simulator(m);
   bind_collision(m);
   bind_gjk(m);
+  bind_kinematics(m);
 }

@@ -149,6 +149,28 @@ void bind_scene(nb::module_& m) {
       .def_rw("control_range", &taut::Actuator::control_range)
       .def_rw("force_range", &taut::Actuator::force_range);
 
+  nb::class_<taut::Source>(m, "Source", "A file that a part of a scene was read from.")
+      .def(
+          "__init__",
+          [](taut::Source* self, const std::string& path, const std::vector<std::string>& package_dirs,
+             const std::string& prefix, int joints_before, const ArrayLike& position, const ArrayLike& quaternion) {
+            new (self) taut::Source{path, package_dirs, prefix, joints_before, placement(position, quaternion)};
+          },
+          "path"_a, "package_dirs"_a = std::vector<std::string>{}, "prefix"_a = "", "joints_before"_a = 0,
+          "position"_a = origin, "quaternion"_a = upright)
+      .def_ro("path", &taut::Source::path)
+      .def_ro("package_dirs", &taut::Source::package_dirs, "Where its meshes were looked for.")
+      .def_ro("prefix", &taut::Source::prefix, "Of its names in the scene.")
+      .def_ro("joints_before", &taut::Source::joints_before,
+              "Joint k of the file is joint k + joints_before of the scene; its world is the world.")
+      .def_prop_ro(
+          "position", [](const taut::Source& s) { return Vector3d(s.placement.translation()); }, "Of its world, m.")
+      .def_prop_ro(
+          "quaternion",
+          [](const taut::Source& s) { return Eigen::Vector4d(Eigen::Quaterniond(s.placement.rotation()).coeffs()); },
+          "Of its world, (x, y, z, w).")
+      .def("__repr__", [](const taut::Source& s) { return "Source('" + s.path + "')"; });
+
   nb::class_<Scene> scene_class(m, "Scene", nb::is_weak_referenceable(), nb::dynamic_attr(),
                                 "A world: robots, free bodies, fixed shapes. Shared by any number of simulators.");
   scene_class.def(nb::init<>(), "An empty world with gravity.")
@@ -167,6 +189,17 @@ void bind_scene(nb::module_& m) {
           [](Scene& s, const ArrayLike& q) { s.q0 = q.vector("q0", s.model.nq); }, "Where a run starts.")
       .def_prop_ro(
           "poses", [](const Scene& s) { return s.poses; }, "Named configurations of the file.")
+      .def_prop_rw(
+          "sources", [](const Scene& s) { return s.sources; },
+          [](Scene& s, const std::vector<taut::Source>& sources) { s.sources = sources; },
+          "Files it was read from, of each robot in it; none for what was built in code.")
+      .def_prop_ro(
+          "source",
+          [](const Scene& s) {
+            const bool whole = s.sources.size() == 1 && s.sources[0].joints_before == 0;
+            return whole ? std::optional(s.sources[0].path) : std::nullopt;
+          },
+          "The file it was read from; None if it was built in code, or of several.")
       .def_prop_ro(
           "warnings", [](const Scene& s) { return s.warnings; }, "What the file asks for and taut does not do.")
       .def_prop_rw(

@@ -36,8 +36,6 @@ def load(
     scene = _load(os.fspath(path), floor, [os.fspath(d) for d in package_dirs], friction, root, os.fspath(srdf))
     for what in scene.warnings:
         warnings.warn(f"{os.path.basename(os.fspath(path))}: {what}", TautWarning, stacklevel=2)
-    scene.source = os.path.abspath(path)
-    scene.package_dirs = [os.path.abspath(d) for d in package_dirs]
     return scene
 
 

@@ -1,5 +1,6 @@
 #include "floor.hpp"
 #include "mjcf_spec.hpp"
+#include "source.hpp"
 #include "taut/io/load.hpp"
 
 namespace taut {
@@ -18,6 +19,7 @@ Scene load_mjcf(const std::string& path, const LoadOptions& options) {
   io::override_friction(scene, options.friction);
   if (options.floor.value_or(false)) io::add_floor_once(scene, options.friction);
   validate(scene);
+  scene.sources.push_back(io::source_of(path, options));
   return scene;
 }
 

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "floor.hpp"
+#include "source.hpp"
 #include "taut/io/load.hpp"
 #include "urdf_xml.hpp"
 
@@ -221,6 +222,7 @@ Scene load_urdf(const std::string& path, const LoadOptions& options) {
     put_on_floor(scene);
   }
   validate(scene);
+  scene.sources.push_back(io::source_of(path, options));
   return scene;
 }
 

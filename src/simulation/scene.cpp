@@ -266,6 +266,12 @@ void append(Scene& scene, const Scene& robot, const std::string& prefix, const p
   }
   for (auto& [_, pose] : scene.poses) pose = joined_vectors(pose, added.q0);
   for (const auto& [name, pose] : added.poses) scene.poses[prefix + name] = joined_vectors(old_q0, pose);
+  for (Source source : added.sources) {
+    source.prefix = prefix + source.prefix;
+    source.joints_before += old_joints;
+    source.placement = placement * source.placement;
+    scene.sources.push_back(std::move(source));
+  }
   for (const auto& warning : added.warnings) scene.warn(warning);
   scene.model = std::move(model);
   scene.geometry = std::move(geometry);

@@ -12,6 +12,7 @@
 #include "taut/constraints/joint.hpp"
 #include "taut/dynamics/dynamics.hpp"
 #include "taut/dynamics/free_joints.hpp"
+#include "taut/dynamics/mobility.hpp"
 
 namespace taut::testing {
 namespace {
@@ -121,6 +122,23 @@ TEST(Dynamics, FreeAccelerationIsThatOfTheArticulatedBodyAlgorithm) {
     const VectorXd expected = pinocchio::aba(state.model, data, ConstVectorRef(state.q), ConstVectorRef(state.v),
                                              ConstVectorRef(state.tau), pinocchio::Convention::WORLD);
     EXPECT_LT((a - expected).norm(), 1e-9 * expected.norm()) << "seed " << seed;  // condition of M near 1e4
+  }
+}
+
+TEST(Dynamics, MobilityIsTheMeanOfTheInverseInertiaAtAPoint) {
+  for (unsigned seed = 0; seed < 6; ++seed) {
+    RandomState state(seed);
+    std::vector<Contact> contacts = state.contacts(1);
+    contacts[0].joint_2 = 0;
+    const MatrixXd J = dense_jacobian(state, contacts);
+    pinocchio::Data data(state.model);
+    pinocchio::crba(state.model, data, ConstVectorRef(state.q), pinocchio::Convention::WORLD);
+    MatrixXd M = data.M.selfadjointView<Eigen::Upper>();
+    pinocchio::forwardKinematics(state.model, data, ConstVectorRef(state.q));
+    const double expected = (J * M.llt().solve(J.transpose())).trace() / 3.0;
+    const auto& place = data.oMi[static_cast<std::size_t>(contacts[0].joint_1)];
+    const double found = mobility(state.model, state.q, contacts[0].joint_1, place.actInv(contacts[0].point));
+    EXPECT_NEAR(found, expected, 1e-9 * expected) << "seed " << seed;  // condition of M near 1e4
   }
 }
 

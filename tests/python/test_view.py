@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
 import time
 import urllib.request
+import warnings
 from pathlib import Path
 
 import coal
@@ -27,11 +29,15 @@ viser = pytest.importorskip("viser", reason="viser is not installed: pip install
 
 from taut.recording.forces import contact_frames  # noqa: E402
 from taut.view import LivePlayer, Page, RecordingPlayer  # noqa: E402
+from taut.view import watch as watch_module  # noqa: E402
+from taut.view.bodies import tree_masses, with_mass  # noqa: E402
 from taut.view.frame import Frame  # noqa: E402
+from taut.view.marks import COLOURS, Marks  # noqa: E402
+from taut.view.plots import PLOTS  # noqa: E402
 from taut.view.set import Set  # noqa: E402
 from taut.view.shapes import mesh_of, simplified  # noqa: E402
 from taut.view.visuals import visuals  # noqa: E402
-from taut.view.watch import WatchPlayer  # noqa: E402
+from taut.view.watch import WatchPlayer, send  # noqa: E402
 
 G = 9.81
 
@@ -230,6 +236,41 @@ def test_a_robot_can_be_lifted_by_a_foot():
     assert np.abs(player.frame.v).max() < 20
 
 
+def test_the_speed_told_is_that_of_half_a_second():
+    """Slower than a step for each picture: some have none."""
+    player = cube(v0=0.0)
+    for speed in (0.01, 0.5, 1.0):
+        player.pause()
+        player.tick(1 / 30)
+        player.speed = speed
+        player.play()
+        for _ in range(60):
+            player.tick(1 / 30)
+        # A step more or less in half a second.
+        assert player.real_time_factor == pytest.approx(speed, abs=2.1e-3)
+
+
+def test_actuators_are_driven():
+    scene = taut.scenes.make("half_cheetah")
+    player = LivePlayer(scene, scene.q0, np.zeros(scene.model.nv))
+    player.control = np.full(len(scene.actuators), 0.3)
+    run(player, 0.1)
+    steps = round(player.frame.t / 1e-3)
+    expected = taut.Simulator(scene).rollout(scene.q0, np.zeros(scene.model.nv), control=player.control, steps=steps)
+    np.testing.assert_array_equal(player.frame.q, expected.q[-1])
+
+
+def test_a_pose_keeps_loops_closed():
+    scene = taut.scenes.make("cassie")
+    player = LivePlayer(scene, scene.assemble(), np.zeros(scene.model.nv))
+    joint = scene.model.getJointId("left-knee")
+    q = np.array(player.frame.q)
+    q[scene.model.idx_qs[joint]] -= 0.2
+    player.pose(q, joint)
+    assert player.frame.q[scene.model.idx_qs[joint]] == pytest.approx(q[scene.model.idx_qs[joint]], abs=1e-9)
+    assert scene.worst_loop_gap(player.frame.q)[0] < 1e-8
+
+
 def test_joints_go_where_they_are_held():
     scene = taut.scenes.make("ur5")
     player = LivePlayer(scene, scene.q0, np.zeros(6))
@@ -280,13 +321,176 @@ def test_a_recording_plays_and_stops_at_its_end(recording):
 
 @pytest.mark.parametrize("name", taut.scenes.names())
 def test_everything_can_be_drawn(name):
+    """Every body, and its shapes in their own size."""
     scene = taut.scenes.make(name)
-    shown = visuals(scene, collision=True)
-    for visual in shown:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        shown, shapes = visuals(scene), visuals(scene, collision=True)
+    for visual in (*shown, *shapes):
         vertices, faces = visual.mesh
         assert np.isfinite(vertices).all()
         assert len(faces)
         assert faces.max() < len(vertices)
+    assert {visual.joint for visual in shown} >= set(with_mass(scene.model))
+    drawn = {visual.name.split("_", 2)[2]: visual for visual in shapes if visual.name.startswith("shape")}
+    for shape in scene.geometry.geometryObjects:
+        if shape.parentJoint:
+            shape.geometry.computeLocalAABB()
+            size = np.array(shape.geometry.aabb_local.max_ - shape.geometry.aabb_local.min_)
+            np.testing.assert_allclose(np.ptp(drawn[shape.name].mesh[0], axis=0), size, atol=0.02 * size.max())
+
+
+def test_a_body_without_shapes_is_a_box_that_turns_as_it_does():
+    scene = taut.Scene()
+    sides, mass = np.array([0.2, 0.3, 0.4]), 2.0
+    inertia = mass / 12 * np.diag(np.sum(sides**2) - sides**2)
+    scene.add_body("unseen", None, mass, inertia=inertia)
+    (drawn,) = visuals(scene)
+    turn = pinocchio.Quaternion(*drawn.wxyz).toRotationMatrix()
+    np.testing.assert_allclose(np.ptp(drawn.mesh[0] @ turn.T, axis=0), sides, rtol=1e-6)
+
+
+def test_a_plane_that_moves_is_drawn():
+    scene = taut.scenes.make("ball")
+    scene.add_shape("plate", coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.3), joint=1)
+    (plate,) = (visual for visual in visuals(scene) if "plate" in visual.name)
+    np.testing.assert_allclose(plate.mesh[0][:, 2], 0.3)
+
+
+def test_every_robot_of_a_scene_has_its_meshes():
+    """In the places of its bodies, whatever its names are now; in a copy, too."""
+    solo, arm = taut.scenes.make("solo12"), taut.scenes.make("ur5")
+    scene = taut.Scene()
+    scene.add_body("first", coal.Sphere(0.1))
+    scene.add_robot(solo, "a_")
+    scene.add_robot(solo, "b_", position=[1.0, 0, 0])
+    scene.add_robot(arm, "c_", position=[0, 2.0, 0])
+    alone = {name: sum(len(v.mesh[1]) for v in visuals(robot)) for name, robot in (("solo", solo), ("arm", arm))}
+    for made in (scene, scene.copy()):
+        shown = [visual for visual in visuals(made) if visual.name.startswith("file")]
+        assert sum(len(visual.mesh[1]) for visual in shown) == pytest.approx(2 * alone["solo"] + alone["arm"], rel=0.05)
+    for robot, before, shift in ((solo, 1, [0, 0, 0]), (solo, 14, [1.0, 0, 0]), (arm, 27, [0, 2.0, 0])):
+        one = {visual.joint: visual for visual in visuals(robot) if visual.joint}
+        other = {visual.joint: visual for visual in shown}
+        for joint, visual in one.items():
+            np.testing.assert_allclose(other[joint + before].position, visual.position, atol=1e-12)
+        if robot is arm:
+            base = [v.position for v in visuals(arm) if v.joint == 0]
+            placed = [v.position for v in shown if v.joint == 0]
+            np.testing.assert_allclose(placed, np.array(base) + shift, atol=1e-12)
+
+
+def test_an_mjcf_within_a_scene_shows_its_geoms(tmp_path):
+    (tmp_path / "robot.xml").write_text("""
+    <mujoco><worldbody><geom name="post" type="box" size="0.1 0.1 0.1" pos="0 0 1"/>
+      <body><freejoint/><geom name="ball" type="sphere" size="0.1" rgba="1 0 0 1"/></body></worldbody></mujoco>""")
+    scene = taut.Scene()
+    scene.add_body("first", coal.Sphere(0.1))
+    scene.add_robot(taut.load(tmp_path / "robot.xml"), "r_", position=[0, 3.0, 0])
+    shown = {visual.name.split("_", 2)[2]: visual for visual in visuals(scene)}
+    assert (shown["ball"].joint, shown["ball"].colour) == (2, (255, 0, 0))
+    np.testing.assert_allclose(shown["post"].position, [0, 3.0, 1.0])
+
+
+def test_meshes_are_found_where_they_were(tmp_path):
+    """In folders that were named when the file was read, by who looks at a recording; a file that is gone is told."""
+    (tmp_path / "packages" / "bowl").mkdir(parents=True)
+    (tmp_path / "robots").mkdir()
+    (tmp_path / "packages" / "bowl" / "bowl.obj").write_text(bowl())
+    mesh = '<geometry><mesh filename="package://bowl/bowl.obj"/></geometry>'
+    urdf = f"""<robot name="bowl"><link name="base"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"
+      ixy="0" ixz="0" iyz="0"/></inertial><visual>{mesh}</visual><collision>{mesh}</collision></link></robot>"""
+    path = tmp_path / "robots" / "bowl.urdf"
+    path.write_text(urdf)
+    with pytest.warns(taut.TautWarning, match="convex hulls"):
+        sim = taut.Simulator(taut.load(path, package_dirs=[tmp_path / "packages"], root="free"))
+    with sim.record(tmp_path / "run.npz"):
+        sim.rollout(sim.scene.q0, np.zeros(6), steps=2)
+    recording = taut.load_recording(tmp_path / "run.npz")
+    assert [len(visual.mesh[1]) for visual in visuals(recording.scene)] == [16]
+    path.unlink()
+    with pytest.warns(UserWarning, match=r"bowl\.urdf is not where it was"):
+        visuals(recording.scene)
+
+
+# --- marks
+
+
+def marks_of(player: LivePlayer, **shown: bool) -> Marks:
+    """As they are drawn: what each kind was made of."""
+    with Set(player.scene, dict.fromkeys(("normals", "cones", "penetration"), True) | shown) as stage_set:
+        stage_set.show(player.frame)
+        return stage_set.marks
+
+
+def test_arrows_are_the_forces_on_what_touches():
+    """A cube that slides along x: each arrow leans against the motion, by the angle of friction."""
+    mu = 0.4
+    player = cube(mu=mu)
+    for _ in range(20):
+        player.step()
+    marks = marks_of(player)
+    ends, colours = marks.drawn["forces"]
+    along = ends[:, 1] - ends[:, 0]
+    assert len(along)
+    np.testing.assert_allclose(along[:, 0] / along[:, 2], -mu, rtol=1e-6)
+    np.testing.assert_allclose(along[:, 1], 0, atol=1e-6)
+    assert (colours == COLOURS[2]).all()
+    normals, _ = marks.drawn["normals"]
+    np.testing.assert_allclose(normals[:, 1] - normals[:, 0], np.tile([0, 0, 0.15 * marks.size], (4, 1)), atol=1e-12)
+    points, up, radius, _ = marks.drawn["cones"]
+    np.testing.assert_allclose(np.linalg.norm(up, axis=1) * mu, radius)
+    np.testing.assert_array_equal(points, player.frame.points)
+
+
+def test_the_weight_is_an_arrow_half_as_long_as_the_robot():
+    player = cube(v0=0.0)
+    player.step()
+    frame = player.frame
+    frame.points, frame.normals = frame.points[:1], frame.normals[:1]
+    frame.gaps, frame.mu, frame.modes, frame.pairs = frame.gaps[:1], frame.mu[:1], frame.modes[:1], frame.pairs[:1]
+    frame.forces = np.array([[0, 0, player.mass * G]])
+    marks = marks_of(player)
+    ends, colours = marks.drawn["forces"]
+    np.testing.assert_allclose(ends[:, 1] - ends[:, 0], [[0, 0, 0.5 * marks.size]], rtol=1e-6)
+    assert (colours == COLOURS[1]).all()
+
+
+def test_penetrations_are_drawn_a_thousand_times_as_deep():
+    scene = taut.scenes.make("cube_on_plane")
+    q = np.array(scene.q0)
+    q[2] -= 1e-4
+    player = LivePlayer(scene, q, np.zeros(6))
+    player.step()
+    ends, _ = marks_of(player).drawn["penetration"]
+    np.testing.assert_allclose(ends[:, 1] - ends[:, 0], np.tile([0, 0, 0.1], (4, 1)), atol=1e-6)
+
+
+def test_a_heap_of_a_hundred_has_its_arrows():
+    """Each as long as its own weight asks for; and a page of it does not take gigabytes."""
+    scene = taut.scenes.make("pile", n=100)
+    player = LivePlayer(scene, scene.q0, np.zeros(scene.model.nv))
+    run(player, 0.5)
+    carry = np.linalg.norm(player.frame.forces, axis=1) > 0.05 * 9.81 * tree_masses(scene.model).max()
+    assert carry.sum() > 20
+    ends, _ = marks_of(player).drawn["forces"]
+    assert len(ends) >= carry.sum()
+
+
+def test_what_the_user_does_is_drawn():
+    player = cube(mu=0.0, v0=0.0)
+    with Page(player, port=0) as page:
+        player.force = np.array([player.mass * G, 0, 0])
+        until(lambda: "pushes" in page.marks.drawn, 10, "an arrow")
+        ends, _ = page.marks.drawn["pushes"]
+        along = np.array([0.5 * page.marks.size, 0, 0])
+        np.testing.assert_allclose(ends[0], [player.frame.q[:3], player.frame.q[:3] + along])
+        player.take(1, player.frame.q[:3])
+        player.pull_to(np.array([0.3, 0.2, 0.1]))
+        until(lambda: "pulls" in page.marks.drawn, 10, "a line")
+        np.testing.assert_allclose(page.marks.drawn["pulls"][0][0], [player.frame.q[:3], [0.3, 0.2, 0.1]])
+        player.reset()
+        until(lambda: not {"pulls", "pushes"} & page.marks.drawn.keys(), 10, "nothing")
 
 
 @pytest.mark.parametrize("shape", ["Box", "Sphere", "Capsule", "Cylinder", "Cone", "Ellipsoid"])
@@ -331,14 +535,14 @@ def test_an_mjcf_shows_its_geoms_and_meshes(tmp_path):
         <body pos="1 0 1"><freejoint/><geom name="only" type="sphere" size="0.1" group="3"/></body>
       </worldbody></mujoco>""")
     scene = taut.load(tmp_path / "robot.xml")
-    shown = {visual.name.split("_", 1)[1]: visual for visual in visuals(scene)}
+    shown = {visual.name.split("_", 2)[2]: visual for visual in visuals(scene)}
     assert set(shown) == {"table", "look", "only"}
     assert (shown["look"].joint, shown["look"].colour) == (1, (255, 0, 0))
     assert shown["table"].opacity == 0.5
     vertices, faces = shown["look"].mesh
     assert len(faces) == 16
     assert np.ptp(vertices, axis=0) == pytest.approx([0.2, 0.2, 0.1])
-    hull = {visual.name.split("_", 1)[1] for visual in visuals(scene, collision=True)}
+    hull = {visual.name.split("_", 2)[2] for visual in visuals(scene, collision=True)}
     assert hull == {"table", "touch", "unseen", "only"}
 
 
@@ -377,6 +581,30 @@ def test_the_camera_looks_at_what_is_finite():
         assert np.linalg.norm(stage_set.server.initial_camera.position) < 100 * stage.size
 
 
+def test_what_falls_for_ever_is_followed():
+    scene = taut.Scene()
+    scene.add_body("ball", coal.Sphere(0.1))
+    with Set(scene, follow=True) as stage_set:
+        stage_set.stage.look_from_front()
+        stage_set.show(Frame.start(np.array([0, 0, -20.0, 0, 0, 0, 1]), np.zeros(6)))
+        assert stage_set.stage.world.position[2] == pytest.approx(20.0 + stage_set.stage.looked_at[2])
+
+
+def test_the_camera_goes_where_it_is_sent():
+    scene = taut.scenes.make("ball")
+    with Set(scene) as stage_set:
+        stage = stage_set.stage
+        stage.look_from_front()
+        camera = stage_set.server.initial_camera
+        usual = camera.position - stage.looked_at
+        stage.look_from(90.0, 30.0, 2.0)
+        reach = 2 * np.linalg.norm(usual)
+        expected = reach * np.array([0, np.cos(np.pi / 6), 0.5])
+        np.testing.assert_allclose(camera.position - stage.looked_at, expected, atol=1e-9)
+        stage.look_from(None, None, 0.5)
+        np.testing.assert_allclose(camera.position - stage.looked_at, expected / 2, atol=1e-9)
+
+
 def test_following_keeps_the_body_where_the_camera_looks():
     scene = taut.scenes.make("ball")
     with Set(scene, follow=True) as stage_set:
@@ -412,6 +640,15 @@ def test_an_address_that_is_not_ours_is_named():
         Page(cube(), host="203.0.113.7", port=0)
     with pytest.raises(ValueError, match="no-such-host"):
         taut.Simulator(taut.scenes.make("ball")).view(host="no-such-host.invalid", port=0)
+
+
+def test_an_address_of_ip_6_is_one():
+    try:
+        page = Page(cube(), host="::1", port=0)
+    except ValueError:
+        pytest.skip("this machine has no IPv6")
+    with page:
+        assert page.url == f"http://[::1]:{page.port}"
 
 
 def test_a_port_that_is_taken_gives_the_next_one():
@@ -683,6 +920,26 @@ def test_plots_mark_the_present(recording):
             assert values[row] == pytest.approx(player.frame.energy, rel=1e-2)
 
 
+def test_plots_and_sliders_follow_steps_and_resets():
+    player = cube()
+    with Page(player, port=0) as page:
+        run(player, 0.3)
+
+        def ends_at(t: float) -> bool:
+            times = page.panel.plots.times
+            return times[-1] == pytest.approx(t) and page.panel.time.max == pytest.approx(max(t, 1e-3))
+
+        until(lambda: ends_at(player.frame.t), 10, "the end of the run")
+        player.step()
+        until(lambda: ends_at(player.frame.t), 10, "a step more")
+        for title, (_, value) in PLOTS.items():
+            times, values, _ = page.panel.plots.handles[title].data
+            np.testing.assert_array_equal(values, [value(frame) for frame in player.frames])
+            np.testing.assert_array_equal(times, [frame.t for frame in player.frames])
+        player.reset()
+        until(lambda: ends_at(0.0), 10, "the start")
+
+
 # --- the command
 
 
@@ -709,7 +966,20 @@ def test_the_bench_measures_what_a_page_costs(tmp_path):
     assert all(row["median_us"] > 0 for row in found["results"].values())
 
 
-def test_wrong_requests_are_named(tmp_path):
+def test_the_command_plays_a_recording(recording, tmp_path):
+    for kind in ("npz", "mcap"):
+        path = tmp_path / f"run.{kind}"
+        recording.save(path)
+        code = "from taut.cli import app; app()"
+        command = [sys.executable, "-c", code, "view", str(path), "--no-browser", "--port", "0"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert f"run.{kind} is at http://localhost:" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+        assert process.stderr.read() == ""
+
+
+def test_wrong_requests_are_named(tmp_path, recording):
     def fails(*arguments) -> str:
         result = CliRunner().invoke(app, ["view", *map(str, arguments)])
         assert result.exit_code == 2, result.output
@@ -718,6 +988,14 @@ def test_wrong_requests_are_named(tmp_path):
     assert "none.npz" in fails(tmp_path / "none.npz")
     assert "did you mean stack?" in fails("stakc")
     assert "velocity has 2 numbers" in fails("ball", "--velocity", "1 2")
+    assert "velocity is '1 a'" in fails("ball", "--velocity", "1 a")
+    assert "must be finite" in fails("ball", "--velocity", "nan 0 0 0 0 0")
+    assert "drop is nan" in fails("ball", "--drop", "nan")
+    assert "nothing can be held" in fails("kl_quadruped", "--hold")
+    recording.save(tmp_path / "run.npz")
+    said = fails(tmp_path / "run.npz", "--hold", "--solver", "pgs")
+    assert "--solver, --hold belongs to a simulation" in said
+    assert "run.npz" in said
     (tmp_path / "foreign.npz").write_text("hello")
     assert "not a recording" in fails(tmp_path / "foreign.npz")
 
@@ -762,13 +1040,54 @@ def test_a_loop_is_watched_and_recorded_at_once(tmp_path):
         until(lambda: watch.steps == 37, 10, "the last step")
     recording = taut.load_recording(tmp_path / "run.npz")
     assert len(recording) == 37
-    player = WatchPlayer(recording.metadata, recording.q[0])
+    player = WatchPlayer(recording.metadata, recording.q[0], recording.v[0])
     player.arrive(next(piece for piece in reversed(pieces) if piece is not None))
     player.tick(0.03)
     np.testing.assert_array_equal(player.frame.q, recording.q[-1])
     assert player.frame.t == pytest.approx(0.037)
     assert len(player.frame.points) == 4
     assert 0 < player.frame.step_us < 1e5
+
+
+def test_a_page_begins_where_the_simulator_is():
+    sim = taut.Simulator(taut.scenes.make("ball"))
+    run = sim.rollout(sim.scene.q0, np.array([1.0, 0, 0, 0, 0, 0]), steps=100)
+    sent = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(watch_module, "send", lambda stream, value: (sent.append(value), send(stream, value)))
+        sim.view(port=0).close()
+    np.testing.assert_array_equal(sent[0]["q"], run.q[-1])
+
+
+def test_one_may_look_on_after_the_last_step():
+    code = """
+import os, signal, threading, taut
+sim = taut.Simulator(taut.scenes.make("ball"))
+with sim.view(port=0) as watch:
+    sim.rollout(sim.scene.q0, [0.0] * 6, steps=10)
+    threading.Timer(1.0, lambda: print(watch.process.poll(), flush=True) or os.kill(os.getpid(), signal.SIGINT)).start()
+    watch.wait()
+print(watch.process.poll())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.stdout.split(), done.stderr) == (["None", "0"], "")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_process_is_not_watched():
+    code = """
+import os, sys, taut
+sim = taut.Simulator(taut.scenes.make("ball"))
+with sim.view(port=0) as watch:
+    if os.fork() == 0:
+        sim.rollout(sim.scene.q0, [0.0] * 6, steps=1000)
+        sys.exit(0)
+    os.wait()
+    print(watch.process.poll(), watch.steps)
+"""
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["None", "0"], done.stderr
 
 
 def test_an_interrupt_of_the_loop_does_not_end_the_page():

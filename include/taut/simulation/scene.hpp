@@ -44,6 +44,15 @@ struct Actuator {
   std::pair<double, double> force_range{-HUGE_VAL, HUGE_VAL};
 };
 
+/// A file that a part of a scene was read from: what that part looks like stands there.
+struct Source {
+  std::string path;  ///< absolute
+  std::vector<std::string> package_dirs = {};
+  std::string prefix = {};  ///< of its names in the scene
+  int joints_before = 0;    ///< joint k of the file is joint k + joints_before of the scene; its world is the world
+  pinocchio::SE3 placement = pinocchio::SE3::Identity();  ///< of its world
+};
+
 /// A world: one Pinocchio model holding every robot and free body, its shapes, and what Pinocchio has no place for.
 /// Built once, then shared by any number of simulators; `model` and `geometry` are live.
 ///
@@ -70,6 +79,7 @@ struct Scene {
 
   Eigen::VectorXd q0;                            ///< where a run starts
   std::map<std::string, Eigen::VectorXd> poses;  ///< keyframes, SRDF group states
+  std::vector<Source> sources;                   ///< files it was read from, none for what was built in code
   std::vector<std::string> warnings;             ///< what a file asked for and taut does not do, each once
 
   Scene();

@@ -119,7 +119,7 @@ def _robot(bar: Progress, recorded: Path) -> Iterator[Check]:
     height, seconds, watched = 0.5, 3.0, 1.0
     scene = scenes.make("go1")
     stand = float(scene.q0[2])
-    run = Run(Simulator(scene, dt=DT), sources.raised(scene, height), np.zeros(scene.model.nv))
+    run = Run(Simulator(scene, dt=DT), sources.start(scene, height), np.zeros(scene.model.nv))
     nv = scene.model.nv
     kp, kd = sources.default_gains(scene)
     run.sim.hold(scene.q0, np.full(nv, kp), np.full(nv, kd))
@@ -208,9 +208,7 @@ def _stack(bar: Progress) -> Iterator[Check]:
 
 def _cassie(bar: Progress) -> Iterator[Check]:
     scene = scenes.make("cassie")
-    q = scene.assemble(scene.q0, fixed=[1])
-    q[2] += 0.2
-    run = Run(Simulator(scene, dt=DT), q, np.zeros(scene.model.nv))
+    run = Run(Simulator(scene, dt=DT), sources.start(scene, 0.2), np.zeros(scene.model.nv))
     worst = []
     _go(run, 2.0, "Cassie lands", bar, lambda piece: worst.append(scene.worst_loop_gap(piece.q)[0]))
     open_by = max(worst)

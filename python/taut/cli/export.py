@@ -28,6 +28,13 @@ def export(
     speed: Annotated[float, typer.Option(help="Times real time.")] = 1.0,
     width: Annotated[int, typer.Option(help="Of pictures, pixels.")] = 960,
     height: Annotated[int, typer.Option(help="Of pictures, pixels.")] = 600,
+    azimuth: Annotated[
+        float | None, typer.Option(help="Of the camera, degrees from the x axis (default: in front, to the right).")
+    ] = None,
+    elevation: Annotated[
+        float | None, typer.Option(min=-89, max=89, help="Of the camera, degrees (default: about 20).")
+    ] = None,
+    distance: Annotated[float, typer.Option(help="Of the camera, times the one that shows everything.")] = 1.0,
     follow: Annotated[bool, typer.Option("--follow", help="Keep the first body in the middle.")] = False,
     forces: Annotated[bool, typer.Option("--forces/--no-forces", help="Contact forces, coloured by mode.")] = True,
     cones: Annotated[bool, typer.Option("--cones", help="Friction cones.")] = False,
@@ -52,7 +59,13 @@ def export(
     require_folders(*wanted.values())
     sources.need_viewer()
     run = load_recording(recording)
+    for name, value in (("azimuth", azimuth), ("distance", distance)):
+        if value is not None and not np.isfinite(value):
+            raise ValueError(f"{name} is {value}, it must be finite")
+    if not distance > 0:
+        raise ValueError(f"distance is {distance}, it must be positive")
     options = {"shown": {"forces": forces, "cones": cones, "normals": normals}, "follow": follow}
+    options |= {"azimuth": azimuth, "elevation": elevation, "distance": distance}
     stop = np.inf if end is None else end
     if html is not None:
         _page(run, html, fps, speed, start, stop, options)
@@ -80,9 +93,8 @@ def _page(run: Recording, path: Path, fps, speed, start, end, options) -> None:
 def _picture(run: Recording, path: Path, at: float | None, width: int, height: int, options) -> None:
     from ..view import export
 
-    at = len(run) * run.dt if at is None else at
-    rows = export.rows_at(run, 1.0, start=at, end=at)
-    export.write_picture(path, next(export.pictures(run, rows, width, height, **options)))
+    row = export.row_at(run, len(run) * run.dt if at is None else at)
+    export.write_picture(path, next(export.pictures(run, np.array([row]), width, height, fine=2, **options)))
     _told(path)
 
 

@@ -58,9 +58,11 @@ def simulate(
             raise ValueError(f"{name} is {value}, it must be positive")
     require_folders(record, json)
     sim = Simulator(scene, dt=dt, solver=solver, tolerance=tolerance)
-    q = sources.raised(scene, drop)
+    q = sources.start(scene, drop)
     if hold or kp is not None or kd is not None:
         hold = True
+        if not sources.can_hold(scene):
+            raise ValueError("nothing can be held: no joint of this scene has one coordinate")
         kp = sources.default_gains(scene)[0] if kp is None else kp
         kd = 0.05 * kp if kd is None else kd
         sim.hold(q, np.full(scene.model.nv, kp), np.full(scene.model.nv, kd))

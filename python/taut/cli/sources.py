@@ -13,6 +13,8 @@ from .._taut import Scene
 from ..loading import TautWarning, load
 from .terminal import note
 
+OPEN = 1e-6  # m: what counts as an open loop
+
 FILE_OR_NAME = "A URDF or MJCF file, or the name of a ready-made scene."
 
 
@@ -67,15 +69,29 @@ def free_joints(scene: Scene) -> list[int]:
     return [joint for joint in range(1, model.njoints) if model.joints[joint].shortname() == "JointModelFreeFlyer"]
 
 
-def raised(scene: Scene, height: float) -> np.ndarray:
-    """The start of the scene with every free body lifted."""
+def start(scene: Scene, height: float = 0.0) -> np.ndarray:
+    """Where a run of the scene starts, with every free body lifted. A keyframe whose loops are open, as it was written
+    with few digits, is put right."""
+    if not np.isfinite(height):
+        raise ValueError(f"drop is {height}, it must be finite")
     q = np.array(scene.q0)
     joints = free_joints(scene)
     if height and not joints:
         raise ValueError(f"drop is {height} m, but nothing in this scene floats")
+    if scene.loops and scene.worst_loop_gap(q)[0] > OPEN:
+        try:
+            q = scene.assemble(q, fixed=[joint for joint in joints if len(scene.model.children[joint])])
+        except ValueError as error:
+            note(f"loops are open at the start: {error}")
     for joint in joints:
         q[scene.model.idx_qs[joint] + 2] += height
     return q
+
+
+def can_hold(scene: Scene) -> bool:
+    """There are joints that PD can hold."""
+    model = scene.model
+    return any(model.nqs[joint] == model.nvs[joint] == 1 for joint in range(1, model.njoints))
 
 
 def default_gains(scene: Scene) -> tuple[float, float]:

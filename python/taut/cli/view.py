@@ -49,8 +49,8 @@ def view(
     """Show a scene in the browser and simulate it, or replay a recording.
 
     Play, pause, step, look back for a minute and go on from there; contact points and forces coloured by mode, friction
-    cones, penetrations; friction, solver and joints to change, bodies to push or to drag with the mouse (Ctrl held);
-    plots of forces, energy, residuals and times. Ctrl-C ends it. Needs viser: pip install 'taut[view]'.
+    cones, penetrations; friction, solver, joints and actuators to change, bodies to push or to drag with the mouse
+    (Ctrl held); plots of forces, energy, residuals and times. Ctrl-C ends it. Needs viser: pip install 'taut[view]'.
 
     Examples:
 
@@ -62,7 +62,7 @@ def view(
     from ..view import Page
 
     player = _player(source, dt, solver, tolerance, hold, drop, velocity, floor)
-    if host not in ("127.0.0.1", "localhost"):
+    if host not in ("127.0.0.1", "localhost", "::1"):
         note(f"the page at {host} is open to everybody who can reach this machine, and has no password")
     with Page(player, host=host, port=port, title=Path(source).name) as page:
         console().print(
@@ -79,13 +79,29 @@ def _player(source, dt, solver, tolerance, hold, drop, velocity, floor):
     from ..view import LivePlayer, RecordingPlayer
 
     if Path(source).suffix in RECORDINGS:
+        given = {"--dt": dt != DEFAULTS.dt, "--solver": solver != DEFAULTS.solver, "--hold": hold, "--drop": drop}
+        given |= {"--tolerance": tolerance != DEFAULTS.tolerance, "--velocity": velocity, "--floor": floor is not None}
+        if asked := [option for option, value in given.items() if value]:
+            raise ValueError(f"{', '.join(asked)} belongs to a simulation, and {Path(source).name} is a recording")
         return RecordingPlayer(load_recording(source))
     scene = sources.open_scene(source, floor)
-    nv = scene.model.nv
-    v = np.zeros(nv) if velocity is None else np.array([float(part) for part in velocity.replace(",", " ").split()])
-    if len(v) != nv:
-        raise ValueError(f"velocity has {len(v)} numbers, the scene has {nv} degrees of freedom")
-    player = LivePlayer(scene, sources.raised(scene, drop), v, dt=dt, solver=solver, tolerance=tolerance)
+    v = np.zeros(scene.model.nv) if velocity is None else _numbers("velocity", velocity, scene.model.nv)
+    player = LivePlayer(scene, sources.start(scene, drop), v, dt=dt, solver=solver, tolerance=tolerance)
+    if hold and not sources.can_hold(scene):
+        raise ValueError("nothing can be held: no joint of this scene has one coordinate")
     if hold:
         player.hold(player.start[0], *sources.default_gains(scene))
     return player
+
+
+def _numbers(name: str, text: str, count: int) -> np.ndarray:
+    """As many, finite, as the scene has degrees of freedom."""
+    try:
+        found = np.array([float(part) for part in text.replace(",", " ").split()])
+    except ValueError:
+        raise ValueError(f"{name} is '{text}', it must be numbers") from None
+    if len(found) != count:
+        raise ValueError(f"{name} has {len(found)} numbers, the scene has {count} degrees of freedom")
+    if not np.isfinite(found).all():
+        raise ValueError(f"{name} is '{text}', it must be finite")
+    return found

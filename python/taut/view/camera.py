@@ -28,7 +28,8 @@ def find_browser() -> str:
 class Camera:
     """A browser that looks at a server; a context manager."""
 
-    def __init__(self, server: viser.ViserServer, width: int, height: int) -> None:
+    def __init__(self, server: viser.ViserServer, width: int, height: int, fine: int = 1) -> None:
+        """fine: points along a side of a pixel, for edges without steps."""
         for name, value in (("width", width), ("height", height)):
             if not 16 <= value <= 8192:
                 raise ValueError(f"{name} is {value}, it must be from 16 to 8192")
@@ -37,8 +38,10 @@ class Camera:
         self._log = open(Path(self._folder.name) / "log", "w")  # noqa: SIM115 - open for as long as the browser
         flags = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run"]
         flags += ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", f"--user-data-dir={self._folder.name}"]
-        size = f"--window-size={max(width, 800) + 100},{max(height, 600) + 200}"  # a picture is no larger than a window
-        command = [find_browser(), *flags, size, f"http://127.0.0.1:{server.get_port()}"]
+        # What the page shows by itself nobody sees: it is small. Pictures are drawn apart from it, in their own size,
+        # with `fine` points for each of theirs; left to itself the page would take fewer where it is slow.
+        address = f"http://127.0.0.1:{server.get_port()}?fixedDpr={fine}"
+        command = [find_browser(), *flags, "--window-size=320,240", address]
         self.process = subprocess.Popen(command, stdout=self._log, stderr=self._log)
         self.client = self._connected()
 

@@ -48,9 +48,11 @@ def page(recording: Recording, rows: np.ndarray, fps: float, advance: Advance | 
         return serializer.as_html()
 
 
-def pictures(recording: Recording, rows: np.ndarray, width: int, height: int, **options: Any) -> Iterator[np.ndarray]:
-    """(height, width, 3) for each row, drawn by a browser without a window."""
-    with _set(recording, rows, **options) as stage_set, Camera(stage_set.server, width, height) as camera:
+def pictures(
+    recording: Recording, rows: np.ndarray, width: int, height: int, fine: int = 1, **options: Any
+) -> Iterator[np.ndarray]:
+    """(height, width, 3) for each row, drawn by a browser without a window; `fine` is the camera's."""
+    with _set(recording, rows, **options) as stage_set, Camera(stage_set.server, width, height, fine) as camera:
         for row in rows:
             stage_set.show(Frame.of_recording(recording, int(row)))
             yield camera.shoot()
@@ -79,10 +81,29 @@ def write_picture(path: Path, image: np.ndarray) -> None:
     imageio.imwrite(path, image)
 
 
-def _set(recording: Recording, rows: np.ndarray, **options: Any) -> Set:
+def row_at(recording: Recording, at: float) -> int:
+    """The row of the states at this time."""
+    if not len(recording):
+        raise ValueError(f"{recording.name} has no steps")
+    last = recording.t[-1]
+    if not 0 <= at <= last + recording.dt / 2:
+        raise ValueError(f"at is {at} s, the recording ends at {last:g} s")
+    return min(round(at / recording.dt), len(recording))
+
+
+def _set(
+    recording: Recording,
+    rows: np.ndarray,
+    azimuth: float | None = None,
+    elevation: float | None = None,
+    distance: float = 1.0,
+    **options: Any,
+) -> Set:
+    """azimuth and elevation of the camera, degrees, and its distance, times the usual."""
     made = Set(recording.scene, **options)
     made.stage.place(recording.q[int(rows[0])])
     way = [] if made.followed else rows[:: max(1, len(rows) // 20)]
     made.stage.look_from_front(*(recording.q[int(row)] for row in way))
+    made.stage.look_from(azimuth, elevation, distance)
     made.show(Frame.of_recording(recording, int(rows[0])))
     return made

@@ -1,4 +1,4 @@
-"""Contacts in a page: points, normals, forces coloured by mode, cones, penetrations."""
+"""Contacts in a page: points, normals, forces coloured by mode, cones, penetrations; and what pushes and pulls."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from .visuals import wxyz_of
 COLOURS = np.array([[150, 150, 150], [46, 160, 67], [226, 88, 34]], np.uint8)  # breaking, sticking, sliding
 LEGEND = dict(zip(MODES, ("grey", "green", "orange"), strict=True))
 DEPTH_SHOWN = 1000.0  # penetrations are drawn this much longer
+TOO_SHORT = 2e-3  # of the size: forces whose arrows would be shorter are not drawn
+PUSH = (59, 110, 168)  # the colour of what the user does
 UNSEEN = 1e-4  # of the size: marks that have moved by less are left where they were drawn
 
 _CONE = trimesh.creation.cone(radius=1.0, height=1.0, sections=32)
@@ -28,6 +30,7 @@ class Marks:
         """size in m and weight in N of what is looked at: they make the length of arrows."""
         self.scene, self.size, self.weight = server.scene, size, max(weight, 1e-9)
         self.shown = {"points": True, "normals": False, "forces": True, "cones": False, "penetration": False}
+        self.shown |= {"pushes": True, "pulls": True}
         self.drawn: dict[str, tuple[np.ndarray, ...]] = {}  # what each kind was last made of
 
     def show(self, frame: Frame) -> None:
@@ -79,16 +82,26 @@ class Marks:
     def _forces(self, frame: Frame, colours: np.ndarray) -> None:
         # An impact is a hundred times the weight: arrows grow with small forces, and end at the size.
         strength = np.linalg.norm(frame.forces, axis=1, keepdims=True) / self.weight
-        arrows = self.size * frame.forces / self.weight / (1 + strength)
-        long = np.linalg.norm(arrows, axis=1) > 0.02 * self.size if len(arrows) else np.empty(0, bool)
-        if self._hidden("forces", int(long.sum())):
+        self._arrows("forces", frame.points, self.size * frame.forces / self.weight / (1 + strength), colours)
+
+    def _arrows(self, kind: str, starts: np.ndarray, along: np.ndarray, colours: np.ndarray) -> None:
+        long = np.linalg.norm(along, axis=1) > TOO_SHORT * self.size if len(along) else np.empty(0, bool)
+        if self._hidden(kind, int(long.sum())):
             return
-        ends = np.stack([frame.points[long], frame.points[long] + arrows[long]], axis=1)
-        if not self._stands("forces", ends, colours[long]):
+        ends = np.stack([starts[long], starts[long] + along[long]], axis=1)
+        if not self._stands(kind, ends, colours[long]):
             thin = 0.009 * self.size
             self.scene.add_arrows(
-                "/world/forces", ends, colours[long], shaft_radius=thin, head_radius=2.2 * thin, head_length=5 * thin
+                f"/world/{kind}", ends, colours[long], shaft_radius=thin, head_radius=2.2 * thin, head_length=5 * thin
             )
+
+    def show_user(self, pushes: np.ndarray, pulls: np.ndarray) -> None:
+        """What the user does: forces, (n, 2, 3) of points and N, and springs, (n, 2, 3) from where to where."""
+        forces = pushes[:, 1]
+        strength = np.linalg.norm(forces, axis=1, keepdims=True) / self.weight
+        blue = np.full((max(len(pushes), len(pulls)), 3), PUSH, np.uint8)
+        self._arrows("pushes", pushes[:, 0], self.size * forces / self.weight / (1 + strength), blue[: len(pushes)])
+        self._lines("pulls", pulls[:, 0], pulls[:, 1] - pulls[:, 0], blue[: len(pulls)], 0.008)
 
     def _cones(self, frame: Frame, colours: np.ndarray) -> None:
         if self._hidden("cones", len(frame.points)):

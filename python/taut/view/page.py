@@ -7,8 +7,7 @@ import threading
 import time
 import traceback
 
-import numpy as np
-
+from .bodies import typical_weight
 from .frame import Frame
 from .marks import Marks
 from .panel import Panel
@@ -28,10 +27,9 @@ class Page:
         self.player = player
         self.server = open_server(host, port, title)
         self.stage = Stage(self.server, player.scene)
-        gravity = float(np.linalg.norm(player.scene.gravity)) or 9.81
-        mass = sum(inertia.mass for inertia in player.scene.model.inertias[1:]) or 1.0
-        self.marks = Marks(self.server, self.stage.size, gravity * mass)
-        self.panel = Panel(self.server, player, self.stage, self.marks, weight=gravity * mass)
+        weight = typical_weight(player.scene)
+        self.marks = Marks(self.server, self.stage.size, weight)
+        self.panel = Panel(self.server, player, self.stage, self.marks, weight)
         self.drawn: Frame | None = None
         self._draw()
         frames = player.frames
@@ -51,7 +49,7 @@ class Page:
     @property
     def url(self) -> str:
         """Where it is, for a browser on this machine."""
-        return f"http://{'localhost' if self.host in (LOCALHOST, '0.0.0.0') else self.host}:{self.port}"
+        return f"http://{_name(self.host)}:{self.port}"
 
     def _run(self) -> None:
         before = time.perf_counter()
@@ -80,6 +78,7 @@ class Page:
                 self.stage.follow(self.panel.followed)
                 self.marks.show(frame)
             self.drawn = frame
+        self.marks.show_user(self.player.pushes, self.player.pulls)
         self.panel.update(frame)
 
     def play_when_seen(self) -> None:
@@ -107,3 +106,10 @@ class Page:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def _name(host: str) -> str:
+    """Of this machine, as it stands in an address."""
+    if host in (LOCALHOST, "0.0.0.0", "::"):
+        return "localhost"
+    return f"[{host}]" if ":" in host else host

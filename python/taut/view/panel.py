@@ -8,7 +8,8 @@ import numpy as np
 import viser
 
 from .._taut import solvers
-from .controls import JointControls, PushControls
+from .bodies import with_mass
+from .controls import DriveControls, JointControls, PushControls
 from .frame import Frame
 from .live import LivePlayer
 from .marks import DEPTH_SHOWN, LEGEND, Marks
@@ -18,6 +19,7 @@ from .replay import RecordingPlayer
 from .stage import Stage
 
 SPEEDS = ("0.01", "0.05", "0.1", "0.25", "0.5", "1", "2", "5")
+NOTHING = "nothing"  # to follow
 SLOW = 0.2  # s between updates of what is read, not watched
 
 
@@ -43,38 +45,54 @@ class Panel:
         if isinstance(player, LivePlayer):
             with server.gui.add_folder("Physics", expand_by_default=False):
                 self._physics(player)
-            PushControls(server, player, stage, weight)
+            self.push = PushControls(server, player, stage, weight)
             self.joints = JointControls(server, player, weight)
+            DriveControls(server, player, weight)
         self.plots = Plots(server, player)
 
     # --- running
 
     def _run(self) -> None:
         gui, player = self.server.gui, self.player
-        self.play = gui.add_button("Play", icon=viser.Icon.PLAYER_PLAY, hint="Go on from what is shown, or pause.")
-        step = gui.add_button("Step", icon=viser.Icon.PLAYER_TRACK_NEXT, hint="One time step.")
-        reset = gui.add_button("Reset", icon=viser.Icon.REFRESH, hint="Back to the start.")
-        speed = gui.add_dropdown("speed", SPEEDS, initial_value="1", hint="Times real time.")
+        watched = not isinstance(player, LivePlayer | RecordingPlayer)  # somebody else's loop: it goes as it goes
+        go_on = "What the loop does now, or pause." if watched else "Go on from what is shown, or pause."
+        self.play = gui.add_button("Play", icon=viser.Icon.PLAYER_PLAY, hint=f"{go_on} Key: P")
+        step = gui.add_button(
+            "Step",
+            icon=viser.Icon.PLAYER_TRACK_NEXT,
+            hint=f"{'The next picture that was kept' if watched else 'One time step'}. Key: N",
+        )
+        reset = gui.add_button(
+            "Reset", icon=viser.Icon.REFRESH, hint=f"Back to {'the first picture' if watched else 'the start'}. Key: R"
+        )
+        if not watched:
+            speed = gui.add_dropdown("speed", SPEEDS, initial_value="1", hint="Times real time.")
+
+            @speed.on_update
+            def _(_: viser.GuiEvent) -> None:
+                player.speed = float(speed.value)
+
         low, high = player.span
+        back = "what the loop did" if watched else f"{MINUTE:.0f} s of a simulation. Play goes on from there"
         self.time = gui.add_slider(
             "time",
             min=low,
             max=max(high, low + 1e-3),
             step=1e-3,
             initial_value=low,
-            hint=f"s; look back, {MINUTE:.0f} s of a simulation. Play goes on from there.",
+            hint=f"s; look back, {back}.",
         )
 
-        @self.play.on_click
-        def _(_: viser.GuiEvent) -> None:
-            self.player.pause() if self.player.playing else self.player.play()
+        def play(_: object) -> None:
+            player.pause() if player.playing else player.play()
 
-        step.on_click(lambda _: player.step())
-        reset.on_click(lambda _: player.reset())
-
-        @speed.on_update
-        def _(_: viser.GuiEvent) -> None:
-            player.speed = float(speed.value)
+        for button, key, act in (
+            (self.play, "P", play),
+            (step, "N", lambda _: player.step()),
+            (reset, "R", lambda _: player.reset()),
+        ):
+            button.on_click(act)
+            gui.add_command(button.label, hotkey=key).on_trigger(act)
 
         @self.time.on_update
         def _(event: viser.GuiEvent) -> None:
@@ -87,12 +105,15 @@ class Panel:
         gui = self.server.gui
         model = self.player.scene.model
         colours = ", ".join(f"{mode} {colour}" for mode, colour in LEGEND.items())
-        follow = gui.add_checkbox("follow", False, hint="Keep the first body in the middle.")
+        bodies = {model.names[joint]: joint for joint in with_mass(model)}
+        follow = gui.add_dropdown(
+            "follow", (NOTHING, *bodies), initial_value=NOTHING, hint="Keep a body in the middle."
+        )
         shapes = gui.add_checkbox("collision shapes", False, hint="What touches, instead of what the file shows.")
 
         @follow.on_update
         def _(_: viser.GuiEvent) -> None:
-            self.followed = 1 if follow.value and model.njoints > 1 else None
+            self.followed = bodies.get(follow.value)
             self.changed = True
 
         @shapes.on_update
@@ -144,7 +165,7 @@ class Panel:
             try:
                 player.set_solver(solver.value)
             except ValueError as error:
-                self.server.gui.add_markdown(f"*{error}*")
+                event.client.add_notification("Another solver", str(error), auto_close_seconds=5.0)
 
     # --- telling
 
@@ -162,10 +183,12 @@ class Panel:
         self.plots.update(frame)
         if isinstance(self.player, LivePlayer):
             self.joints.update(frame)
+            self.push.update()
 
     def tell(self, frame: Frame) -> None:
         low, high = self.player.span
-        if high > low and (self.time.min, self.time.max) != (low, high):
+        high = max(high, low + 1e-3)
+        if (self.time.min, self.time.max) != (low, high):
             self.time.min, self.time.max = low, high
         shown = float(np.clip(frame.t, low, high))
         if abs(self.time.value - shown) > 5e-4:

@@ -6,11 +6,35 @@ import threading
 from abc import ABC, abstractmethod
 from collections import deque
 
+import numpy as np
+
 from .._taut import Scene
 from .frame import Frame
 
 MINUTE = 60.0  # s of history
 KEPT = 3600  # frames of it
+
+
+NOBODY = np.zeros((0, 2, 3))  # pushes or pulls
+
+
+class Pace:
+    """How fast simulated time goes, on average over half a second on the wall: a picture may have no step, or two."""
+
+    WINDOW = 0.5
+
+    def __init__(self) -> None:
+        self.seen: deque[tuple[float, float]] = deque()
+
+    def note(self, wall: float, t: float) -> float:
+        """Simulated seconds a second, as the clocks go on."""
+        if self.seen and t < self.seen[-1][1]:  # it began anew
+            self.seen.clear()
+        self.seen.append((wall, t))
+        while len(self.seen) > 2 and wall - self.seen[1][0] >= self.WINDOW:
+            self.seen.popleft()
+        (begin, first), (end, last) = self.seen[0], self.seen[-1]
+        return (last - first) / (end - begin) if end > begin else 0.0
 
 
 class Player(ABC):
@@ -59,12 +83,32 @@ class Player(ABC):
     def frames(self) -> list[Frame]:
         """Some hundreds of frames for plots, in order."""
 
+    @property
+    @abstractmethod
+    def version(self) -> object:
+        """Differs whenever `frames` do."""
+
+    @property
+    def pushes(self) -> np.ndarray:
+        """Forces the user applies, (n, 2, 3): a point, m in the world, and N."""
+        return NOBODY
+
+    @property
+    def pulls(self) -> np.ndarray:
+        """Springs the user pulls at, (n, 2, 3): from where to where, m in the world."""
+        return NOBODY
+
 
 class Remembering(Player):
     """A player that keeps the last minute of its frames: all of them, or of the older half fewer and fewer, if a slow
     motion makes many."""
 
     history: deque[Frame]
+
+    @property
+    def version(self) -> object:
+        history = self.history
+        return id(history[-1]), id(history[0]), len(history)
 
     def remember(self, frame: Frame) -> None:
         self.history.append(frame)
@@ -88,4 +132,4 @@ class Remembering(Player):
     def frames(self) -> list[Frame]:
         with self.lock:
             kept = list(self.history)
-        return kept[:: max(1, len(kept) // 300)]
+        return kept[:: -max(1, len(kept) // 300)][::-1]  # the last one is always there

@@ -45,11 +45,13 @@ class Plots:
                 )
         self.times, self.values = np.empty(0), dict[str, np.ndarray]()
         self.dot = -1  # the row that is marked
-        self._fill(player.frames)
-        self._mark(player.frame)
+        self.filled: object = None  # with which frames
+        self.update(player.frame)
 
     def update(self, frame: Frame) -> None:
-        if self.player.playing and self.live:
+        version = self.player.version
+        if version != self.filled:
+            self.filled = version
             self._fill(self.player.frames)
             self.dot = -1
         self._mark(frame)
@@ -59,8 +61,6 @@ class Plots:
         self.values = {title: np.array([PLOTS[title][1](frame) for frame in frames]) for title in self.handles}
 
     def _mark(self, frame: Frame) -> None:
-        if len(self.times) < 2:
-            return
         dot = int(np.argmin(np.abs(self.times - frame.t)))
         if dot == self.dot:
             return

@@ -63,6 +63,10 @@ class RecordingPlayer(Player):
         return 0.0, len(self.recording) * self.recording.dt
 
     @property
+    def version(self) -> object:
+        return len(self.recording)
+
+    @property
     def frames(self) -> list[Frame]:
         rows = np.unique(np.linspace(0, len(self.recording), 300).astype(int))
         return [self._at(int(row)) for row in rows]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .._taut import Scene
+from .bodies import typical_weight
 from .frame import Frame
 from .marks import Marks
 from .server import close_server, open_server
@@ -18,8 +17,7 @@ class Set:
         """shown: kinds of marks to switch on or off, as in `Marks.shown`."""
         self.server = open_server()
         self.stage = Stage(self.server, scene)
-        weight = sum(inertia.mass for inertia in scene.model.inertias[1:]) * float(np.linalg.norm(scene.gravity))
-        self.marks = Marks(self.server, self.stage.size, weight or 9.81)
+        self.marks = Marks(self.server, self.stage.size, typical_weight(scene))
         self.marks.shown.update(shown or {})
         self.followed = 1 if follow and scene.model.njoints > 1 else None
 

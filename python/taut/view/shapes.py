@@ -18,7 +18,7 @@ def mesh_of(shape: coal.CollisionGeometry, limit: int = 6_000) -> Mesh | None:
     if isinstance(shape, coal.Halfspace | coal.Plane):
         return None
     if isinstance(shape, coal.Box):
-        return _packed(trimesh.creation.box(extents=2 * shape.halfSide))
+        return box(2 * shape.halfSide)
     if isinstance(shape, coal.Sphere):
         return _packed(trimesh.creation.icosphere(subdivisions=3, radius=shape.radius))
     if isinstance(shape, coal.Ellipsoid):
@@ -41,6 +41,18 @@ def mesh_of(shape: coal.CollisionGeometry, limit: int = 6_000) -> Mesh | None:
         return _height_field(shape)
     points = np.array(shape.points() if hasattr(shape, "points") else _corners(shape))
     return _packed(trimesh.convex.convex_hull(points))
+
+
+def box(sides: np.ndarray) -> Mesh:
+    return _packed(trimesh.creation.box(extents=sides))
+
+
+def mesh_of_plane(shape: coal.Halfspace | coal.Plane, side: float = 2.0) -> Mesh:
+    """A square of a plane, around the point nearest to its origin, for one that moves."""
+    turn = trimesh.geometry.align_vectors([0, 0, 1], shape.n)[:3, :3]
+    corners = 0.5 * side * np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]])
+    vertices = corners @ turn.T + shape.d * np.asarray(shape.n)
+    return vertices.astype(np.float32), np.array([[0, 1, 2], [0, 2, 3]], np.uint32)
 
 
 def _corners(shape: coal.CollisionGeometry) -> np.ndarray:

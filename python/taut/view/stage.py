@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -10,7 +9,8 @@ import pinocchio
 import viser
 
 from .._taut import Scene
-from .visuals import floors, visuals, wxyz_of
+from .bodies import Bodies, apply, extent, roots
+from .visuals import Visual, floors, visuals, wxyz_of
 
 BODIES, SHAPES = "/world/bodies", "/world/shapes"
 UNSEEN = 1e-6  # a body that has moved or turned by less, in m and rad, is left where it was drawn
@@ -22,20 +22,22 @@ class Stage:
 
     def __init__(self, server: viser.ViserServer, scene: Scene) -> None:
         self.server, self.model = server, scene.model
-        self.data = self.model.createData()
+        self.where = Bodies(scene)
         self.world = server.scene.add_frame("/world", show_axes=False)
         self.offset = np.zeros(3)
         self.looked_at = np.zeros(3)  # by the camera, to begin with
         self.meshes: list[tuple[int, viser.MeshHandle]] = []  # with their joints
-        self.bodies = self._group(BODIES, visuals(scene))
+        shown = visuals(scene)
+        self.bodies = self._group(BODIES, shown)
         self.shapes = self._group(SHAPES, visuals(scene, collision=True), visible=False)
-        self.drawn = np.full((self.model.njoints, 3, 4), np.nan)  # where each body was drawn
+        self.placements = np.zeros((self.model.njoints, 3, 4))  # of the bodies, as last placed
+        self.drawn = np.full_like(self.placements, np.nan)  # where each body was drawn
         self._floors(scene)
         server.scene.configure_default_lights(cast_shadow=True)
-        self.box = self._box(scene)
-        self.size = float(self.box.max())  # what arrows are measured by
+        self.place(scene.q0)
+        self._measure(shown)
 
-    def _group(self, root: str, shown: list, visible: bool = True) -> dict[int, viser.FrameHandle]:
+    def _group(self, root: str, shown: list[Visual], visible: bool = True) -> dict[int, viser.FrameHandle]:
         self.server.scene.add_frame(root, show_axes=False, visible=visible)
         frames = {
             joint: self.server.scene.add_frame(f"{root}/{joint}", show_axes=False)
@@ -75,22 +77,24 @@ class Stage:
                 wxyz=wxyz_of(rotation),
             )
 
-    def _box(self, scene: Scene) -> np.ndarray:
-        """How large the bodies are together at the start, m."""
-        self.place(scene.q0)
-        corners = []
-        for visual in visuals(scene, collision=True):
+    def _measure(self, shown: list[Visual]) -> None:
+        """How large the bodies are together at the start, m, and the largest thing that hangs together."""
+        tree = roots(self.model)
+        points: dict[int, list[np.ndarray]] = {}
+        for visual in shown:
             if visual.joint:
-                sides = zip(visual.mesh[0].min(axis=0), visual.mesh[0].max(axis=0), strict=True)
                 w, x, y, z = visual.wxyz
-                place = pinocchio.SE3(pinocchio.Quaternion(w, x, y, z).toRotationMatrix(), visual.position)
-                where = self.data.oMi[visual.joint] * place
-                corners += [where.act(np.array(corner, float)) for corner in itertools.product(*sides)]
-        return np.ptp(corners, axis=0) if corners else np.ones(3)
+                turn = pinocchio.Quaternion(w, x, y, z).toRotationMatrix()
+                inside = visual.mesh[0] @ turn.T + visual.position
+                points.setdefault(int(tree[visual.joint]), []).append(apply(self.placements[visual.joint], inside))
+        self.box = extent(part for parts in points.values() for part in parts)
+        if not self.box.any():
+            self.box = np.ones(3)
+        # What arrows are measured by.
+        self.size = max((float(extent(parts).max()) for parts in points.values()), default=1.0) or 1.0
 
     def place(self, q: np.ndarray) -> None:
-        pinocchio.forwardKinematics(self.model, self.data, np.asarray(q, float))
-        placements = np.array([place.homogeneous[:3] for place in self.data.oMi])
+        placements = self.placements = self.where.placements(q)
         # One look at all bodies: the page looks at each by itself, which takes a hundred times as long.
         moved = ~(np.abs(placements - self.drawn) < UNSEEN).all(axis=(1, 2))
         self.drawn[moved] = placements[moved]
@@ -123,9 +127,9 @@ class Stage:
             handle.visible = visible
 
     def follow(self, joint: int | None) -> None:
-        """Keep a body in the middle, as last placed; None: the world stands still."""
-        middle = self.looked_at if joint is None else self.data.oMi[joint].translation
-        target = (middle - self.looked_at) * (1, 1, 0)
+        """Keep a body in the middle, as last placed; None: the world stands still. A floor keeps its height."""
+        middle = self.looked_at if joint is None else self.placements[joint, :, 3]
+        target = (middle - self.looked_at) * (1, 1, 0 if self.stands else 1)
         if np.any(target != self.offset):
             self.offset = target
             self.world.position = -target
@@ -133,12 +137,9 @@ class Stage:
     def look_from_front(self, *way: np.ndarray) -> None:
         """A camera that sees everything as last placed, and at the configurations on the way; not all the way of what
         goes astray."""
-        middles = [self._middle()]
-        for q in way:
-            if np.isfinite(q).all():
-                pinocchio.forwardKinematics(self.model, self.data, np.asarray(q, float))
-                middles.append(self._middle())
-        far = 10 * self.size
+        middles = [self._middle(self.placements)]
+        middles += [self._middle(self.where.placements(q)) for q in way if np.isfinite(q).all()]
+        far = 10 * float(self.box.max())
         middles = np.clip(middles, middles[0] - far, middles[0] + far)
         middle = np.mean(middles, axis=0)
         reach = 0.75 * float(np.linalg.norm(self.box)) + 0.6 * float(np.ptp(middles, axis=0).max())
@@ -151,5 +152,16 @@ class Stage:
         camera.fov = np.deg2rad(45)
         camera.near, camera.far = 1e-3 * self.size, max(1000.0, 50 * reach)
 
-    def _middle(self) -> np.ndarray:
-        return np.mean([self.data.oMi[joint].translation for joint in self.bodies if joint] or [np.zeros(3)], axis=0)
+    def look_from(self, azimuth: float | None, elevation: float | None, distance: float) -> None:
+        """The same from elsewhere, in degrees, from the x axis and above the floor; `distance` times as far."""
+        camera = self.server.initial_camera
+        away = camera.position - self.looked_at
+        length = float(np.linalg.norm(away))
+        around = np.arctan2(away[1], away[0]) if azimuth is None else np.deg2rad(azimuth)
+        above = np.arcsin(away[2] / length) if elevation is None else np.deg2rad(elevation)
+        towards = np.array([np.cos(above) * np.cos(around), np.cos(above) * np.sin(around), np.sin(above)])
+        camera.position = self.looked_at + distance * length * towards
+
+    def _middle(self, placements: np.ndarray) -> np.ndarray:
+        joints = [joint for joint in self.bodies if joint]
+        return placements[joints, :, 3].mean(axis=0) if joints else np.zeros(3)

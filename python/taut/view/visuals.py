@@ -1,4 +1,4 @@
-"""What a scene looks like: the meshes of its file where there are any, otherwise the shapes that collide."""
+"""What a scene looks like: the meshes of its files where there are any, else the shapes that collide, else boxes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import coal
 import numpy as np
 import pinocchio
 
-from .._taut import Scene, _mjcf_visuals
-from .shapes import Mesh, mesh_of
+from .._taut import Scene, Source, _mjcf_visuals
+from .bodies import with_mass
+from .shapes import Mesh, box, mesh_of, mesh_of_plane
 
 # For shapes whose file gives no colour, body by body.
 PALETTE = ((86, 124, 178), (224, 158, 84), (108, 166, 118), (190, 104, 108), (140, 116, 172), (150, 150, 150))
@@ -54,14 +55,33 @@ def wxyz_of(rotation: np.ndarray) -> np.ndarray:
 
 
 def visuals(scene: Scene, collision: bool = False) -> list[Visual]:
-    """Of a scene; `collision` asks for the shapes that collide, even if there is something better to look at. A joint
-    of which the file shows nothing shows its shapes."""
-    shapes = _of(scene.geometry)
-    if collision:
-        return shapes
-    shown = _of_file(scene)
+    """Of a scene; `collision` asks for the shapes that collide, even if there is something better to look at. A part
+    of which the files show nothing shows its shapes, and a body that has none the box that turns as it does."""
+    shapes = _of(scene.geometry, "shape")
+    shown = [] if collision else _of_files(scene)
     seen = {visual.part for visual in shown}
-    return shown + [shape for shape in shapes if shape.part not in seen]
+    shown += [shape for shape in shapes if shape.part not in seen]
+    seen = {visual.joint for visual in shown}
+    return shown + [_inertia_box(scene, joint) for joint in with_mass(scene.model) if joint not in seen]
+
+
+def _inertia_box(scene: Scene, joint: int) -> Visual:
+    """Of the same mass, centre and moments: I_x = m (b² + c²) / 12."""
+    inertia = scene.model.inertias[joint]
+    moments, axes = np.linalg.eigh(inertia.inertia)
+    squares = 6 / inertia.mass * (moments.sum() - 2 * moments)
+    sides = np.sqrt(np.maximum(squares, 0.0))
+    sides = np.maximum(sides, max(0.05 * sides.max(), 1e-3))
+    axes[:, 0] *= np.sign(np.linalg.det(axes))
+    return Visual(
+        f"box_{joint}",
+        joint,
+        np.array(inertia.lever),
+        wxyz_of(axes),
+        box(sides),
+        PALETTE[joint % len(PALETTE)],
+        opacity=0.6,
+    )
 
 
 def floors(scene: Scene) -> list[Floor]:
@@ -74,47 +94,73 @@ def floors(scene: Scene) -> list[Floor]:
     return found
 
 
-def _of_file(scene: Scene) -> list[Visual]:
-    source = getattr(scene, "source", None)
-    if source is None or not Path(source).is_file():
-        return []
-    try:
-        model = _mjcf(source) if xml.parse(source).getroot().tag == "mujoco" else _urdf(scene, source)
-    except (ValueError, RuntimeError, OSError, xml.ParseError) as error:
-        warnings.warn(f"{Path(source).name}: its meshes cannot be shown: {error}", stacklevel=3)
-        return []
-    return [visual for visual in _of(model) if visual.joint < scene.model.njoints]  # the file may have changed
+def _of_files(scene: Scene) -> list[Visual]:
+    found = []
+    for number, source in enumerate(scene.sources):
+        file = Path(source.path).name
+        try:
+            root = xml.parse(source.path).getroot().tag
+            model = _mjcf(source) if root == "mujoco" else _urdf(scene, source)
+        except FileNotFoundError:
+            warnings.warn(f"{file} is not where it was, and its meshes cannot be shown", stacklevel=3)
+        except (ValueError, RuntimeError, OSError, xml.ParseError) as error:
+            warnings.warn(f"{file}: its meshes cannot be shown: {error}", stacklevel=3)
+        else:
+            found += [visual for visual in _of(model, f"file{number}") if visual.joint < scene.model.njoints]
+    return found
 
 
-def _urdf(scene: Scene, source: str) -> pinocchio.GeometryModel:
-    folders = [*getattr(scene, "package_dirs", []), *(str(folder) for folder in Path(source).parents)]
-    return pinocchio.buildGeomFromUrdf(scene.model, source, pinocchio.GeometryType.VISUAL, package_dirs=folders)
+def _urdf(scene: Scene, source: Source) -> pinocchio.GeometryModel:
+    """In the scene's joints, which links are found in by their names: the file knows nothing of what holds its root."""
+    folders = [*source.package_dirs, *(str(folder) for folder in Path(source.path).parents)]
+    alone = pinocchio.buildModelFromUrdf(source.path)
+    shown = pinocchio.buildGeomFromUrdf(alone, source.path, pinocchio.GeometryType.VISUAL, package_dirs=folders)
+    for shape in shown.geometryObjects:
+        link = alone.frames[shape.parentFrame]
+        name = source.prefix + link.name
+        if not scene.model.existFrame(name):
+            raise ValueError(f"no link is called {name}")
+        shape.parentFrame = scene.model.getFrameId(name)
+        frame = scene.model.frames[shape.parentFrame]
+        shape.parentJoint = frame.parentJoint
+        shape.placement = frame.placement * link.placement.inverse() * shape.placement
+    return shown
 
 
-def _mjcf(source: str) -> pinocchio.GeometryModel:
-    model = pinocchio.GeometryModel()
-    _mjcf_visuals(source, model)
-    return model
+def _mjcf(source: Source) -> pinocchio.GeometryModel:
+    """In the scene's joints: the file's, after those that were there before."""
+    shown = pinocchio.GeometryModel()
+    _mjcf_visuals(source.path, shown)
+    world = pinocchio.XYZQUATToSE3(np.concatenate([source.position, source.quaternion]))
+    for shape in shown.geometryObjects:
+        if shape.parentJoint:
+            shape.parentJoint = shape.parentJoint + source.joints_before
+        else:
+            shape.placement = world * shape.placement
+    return shown
 
 
-def _of(geometry: pinocchio.GeometryModel) -> list[Visual]:
+def _of(geometry: pinocchio.GeometryModel, kind: str) -> list[Visual]:
     made, drawn = [], {}
     total = sum(getattr(shape.geometry, "num_tris", 0) for shape in geometry.geometryObjects)
     share = min(1.0, FACES / max(total, 1))
     for number, shape in enumerate(geometry.geometryObjects):
-        key = (shape.meshPath, *shape.meshScale) if shape.meshPath else number
+        is_file = isinstance(shape.geometry, coal.BVHModelBase)  # Pinocchio has "BOX" for the file of a box
+        key = (shape.meshPath, *shape.meshScale) if is_file and shape.meshPath else number
         if key not in drawn:  # the four legs of a quadruped have one file
             drawn[key] = mesh_of(shape.geometry, max(500, int(share * getattr(shape.geometry, "num_tris", 0))))
         mesh = drawn[key]
-        if mesh is None:
+        if mesh is None and shape.parentJoint:
+            mesh = mesh_of_plane(shape.geometry)
+        if mesh is None:  # of the world: see `floors`
             continue
         colour = tuple(round(255 * channel) for channel in shape.meshColor[:3])
         if colour in NO_COLOURS:
-            colour = PALETTE[shape.parentJoint % len(PALETTE)] if not shape.meshPath else (72, 74, 80)
+            colour = PALETTE[shape.parentJoint % len(PALETTE)] if not is_file else (72, 74, 80)
         place = shape.placement
         made.append(
             Visual(
-                f"{number}_{shape.name}".replace("/", "_"),
+                f"{kind}_{number}_{shape.name}".replace("/", "_"),
                 shape.parentJoint,
                 np.array(place.translation),
                 wxyz_of(place.rotation),

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import os
 import pickle
 import struct
 import subprocess
 import sys
 import threading
 import time
+import weakref
+import webbrowser
 from collections import deque
 from typing import Any, BinaryIO
 
@@ -24,7 +27,7 @@ from ..energy import mechanical_energy
 from ..recording import about
 from .frame import Frame
 from .page import RATE, Page
-from .player import Remembering
+from .player import Pace, Remembering
 from .server import LOCALHOST
 
 
@@ -43,7 +46,7 @@ def receive(stream: BinaryIO) -> Any:
 class Watch:
     """A page that shows every step of a simulator as it is made, until it is closed; a context manager."""
 
-    def __init__(self, sim: Simulator, host: str = LOCALHOST, port: int = 8080) -> None:
+    def __init__(self, sim: Simulator, host: str = LOCALHOST, port: int = 8080, browser: bool = False) -> None:
         command = [sys.executable, "-c", "from taut.view.watch import serve; serve()"]
         # A session of its own: who interrupts the loop in a terminal does not mean the page.
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
@@ -51,7 +54,9 @@ class Watch:
         self._latest: dict[str, Any] | None = None
         self._news = threading.Condition()
         self._closed = False
-        send(self.process.stdin, {"about": about.describe(sim), "q0": sim.scene.q0, "host": host, "port": port})
+        state = sim.state()
+        begin = {"about": about.describe(sim), "q": state.q, "v": state.v, "host": host, "port": port}
+        send(self.process.stdin, begin)
         answer = receive(self.process.stdout)
         if answer is None:
             raise RuntimeError("the page's process ended before it had begun")
@@ -64,6 +69,9 @@ class Watch:
         sim._attach(self._tape)
         self._thread.start()
         atexit.register(self.close)
+        _alive.add(self)
+        if browser:
+            webbrowser.open(self.url)
 
     def _take(self, piece: dict[str, np.ndarray]) -> None:
         """Of the steps since the last time only the last one is shown; if the page is slow it misses some."""
@@ -94,6 +102,11 @@ class Watch:
                 return False
         return True
 
+    def wait(self) -> None:
+        """Until somebody interrupts, or the page has ended: there is more to look at than the loop had time for."""
+        with contextlib.suppress(KeyboardInterrupt):
+            self.process.wait()
+
     def close(self) -> None:
         """Show the last step and end the page. The simulator goes on without it."""
         if self._closed:
@@ -121,14 +134,30 @@ class Watch:
         return f"Watch({self.url!r}{', closed' if self._closed else ''})"
 
 
+_alive: weakref.WeakSet[Watch] = weakref.WeakSet()
+
+
+def _leave_to_parent() -> None:
+    """A process that is forked off is not watched: the page is its parent's, and so is the thread that talks to it."""
+    for watch in list(_alive):
+        atexit.unregister(watch.close)
+        watch.sim._detach(watch._tape)
+        watch._closed = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
+
+
 class WatchPlayer(Remembering):
     """Shows what arrives, and looks back for a minute."""
 
-    def __init__(self, metadata: dict[str, Any], q0: np.ndarray) -> None:
+    def __init__(self, metadata: dict[str, Any], q: np.ndarray, v: np.ndarray) -> None:
         super().__init__()
         self.scene, self.dt = about.restore_scene(metadata), metadata["options"]["dt"]
-        self.scene.q0 = q0
-        self.frame = Frame.start(q0, np.zeros(self.scene.model.nv))
+        self.scene.q0 = q
+        self.frame = Frame.start(q, v)
+        self.pace = Pace()
         self.history = deque([self.frame])
         self.playing = True
         self.arrived = time.perf_counter()
@@ -139,7 +168,7 @@ class WatchPlayer(Remembering):
         frame.energy = float(mechanical_energy(self.scene, frame.q, frame.v))
         now = time.perf_counter()
         with self.lock:
-            self.real_time_factor = (frame.t - self.history[-1].t) / max(now - self.arrived, 1e-9)
+            self.real_time_factor = self.pace.note(now, frame.t)
             self.arrived = now
             self.remember(frame)
 
@@ -148,7 +177,7 @@ class WatchPlayer(Remembering):
             if self.playing:
                 self.frame = self.history[-1]
             if time.perf_counter() - self.arrived > 0.5:  # the loop rests
-                self.real_time_factor = 0.0
+                self.real_time_factor, self.pace = 0.0, Pace()
 
     def step(self) -> None:
         """The next frame that was kept."""
@@ -164,7 +193,7 @@ class WatchPlayer(Remembering):
 def serve() -> None:
     """The process of the page: frames come in, the address goes out; it ends with its input."""
     begin = receive(sys.stdin.buffer)
-    player = WatchPlayer(begin["about"], begin["q0"])
+    player = WatchPlayer(begin["about"], begin["q"], begin["v"])
     try:
         page = Page(player, begin["host"], begin["port"], begin["about"]["name"] or "taut")
     except ValueError as error:
