@@ -47,17 +47,28 @@ class Browser:
 
     def picture(self) -> np.ndarray:
         """The window, (h, w, 3), without the panel on its right."""
+        whole = self.window()
+        return whole[:, : max(whole.shape[1] - 400, whole.shape[1] // 2)]
+
+    def window(self) -> np.ndarray:
         import imageio.v3 as images
         from selenium.common.exceptions import TimeoutException
 
         for attempt in range(5):
             try:
-                whole = images.imread(io.BytesIO(self.driver.get_screenshot_as_png()))[..., :3]
-                return whole[:, : max(whole.shape[1] - 400, whole.shape[1] // 2)].astype(int)
+                return images.imread(io.BytesIO(self.driver.get_screenshot_as_png()))[..., :3].astype(int)
             except TimeoutException:  # drawn by the processor: a busy machine takes longer than the driver waits
                 if attempt == 4:
                     raise
         raise AssertionError
+
+    def part(self, xpath: str) -> np.ndarray:
+        """What is seen of an element."""
+        element = self.find(xpath)
+        self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+        box = self.driver.execute_script("return arguments[0].getBoundingClientRect().toJSON()", element)
+        left, top = round(box["x"]), round(box["y"])
+        return self.window()[top : top + round(box["height"]), left : left + round(box["width"])]
 
     def still(self) -> np.ndarray:
         """A picture of a page that has stopped: twice the same."""
@@ -75,10 +86,19 @@ class Browser:
         return until(lambda: next(iter(self.driver.find_elements("xpath", xpath)), None), timeout, xpath)
 
     def click(self, text: str) -> None:
-        """A button or the title of a folder."""
-        element = self.find(f"//*[normalize-space(text())='{text}']")
-        self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
-        element.click()
+        """A button or the title of a folder; it may be on its way somewhere while a folder opens."""
+        from selenium.common.exceptions import ElementClickInterceptedException, StaleElementReferenceException
+
+        def clicked() -> bool:
+            element = self.find(f"//*[normalize-space(text())='{text}']")
+            try:
+                self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+                element.click()
+            except (ElementClickInterceptedException, StaleElementReferenceException):
+                return False
+            return True
+
+        until(clicked, 30, f"a click on {text}")
 
     def tick(self, label: str) -> None:
         """A checkbox."""

@@ -462,10 +462,9 @@ with sim.record(sys.argv[1]) as recorder:
             said.append(str(error))
             raise
     signal.signal(signal.SIGTERM, handler)
-    put = recorder._pipe.put
     threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGTERM)).start()
     try:
-        while True:
+        while not recorder.closed:  # it may have met the moment between two calls
             sim.rollout(sim.scene.q0, np.zeros(6), steps=10000)
     except RuntimeError:
         pass

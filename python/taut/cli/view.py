@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -64,7 +65,7 @@ def view(
     player = _player(source, dt, solver, tolerance, hold, drop, velocity, floor)
     if host not in ("127.0.0.1", "localhost", "::1"):
         note(f"the page at {host} is open to everybody who can reach this machine, and has no password")
-    with Page(player, host=host, port=port, title=Path(source).name) as page:
+    with Page(player, host=host, port=port, title=Path(source).name) as page, suppress(KeyboardInterrupt):
         console().print(
             f"[bold]{escape(Path(source).name)}[/] is at [bold]{page.url}[/]; Ctrl-C ends it", soft_wrap=True
         )

@@ -37,7 +37,7 @@ class Marks:
         n = len(frame.points)
         colours = COLOURS[frame.modes] if n else np.empty((0, 3), np.uint8)
         self._points(frame, colours)
-        self._lines("normals", frame.points, 0.15 * self.size * frame.normals, colours, 0.004)
+        self._lines("normals", frame.points, 0.2 * self.size * frame.normals, colours, 0.008)
         depth = DEPTH_SHOWN * np.maximum(0.0, -frame.gaps)[:, None] * frame.normals
         self._lines("penetration", frame.points, depth, np.full((n, 3), [200, 0, 0], np.uint8), 0.012)
         self._forces(frame, colours)

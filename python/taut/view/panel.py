@@ -111,6 +111,8 @@ class Panel:
         )
         shapes = gui.add_checkbox("collision shapes", False, hint="What touches, instead of what the file shows.")
 
+        through = gui.add_checkbox("see through", False, hint="Bodies hide what is under and within them.")
+
         @follow.on_update
         def _(_: viser.GuiEvent) -> None:
             self.followed = bodies.get(follow.value)
@@ -119,6 +121,10 @@ class Panel:
         @shapes.on_update
         def _(_: viser.GuiEvent) -> None:
             self.stage.show_shapes(shapes.value)
+
+        @through.on_update
+        def _(_: viser.GuiEvent) -> None:
+            self.stage.see_through(through.value)
 
         hints = {
             "points": f"Contact points: {colours}.",

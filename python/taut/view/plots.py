@@ -19,7 +19,7 @@ PLOTS = {
 
 
 class Plots:
-    """Of a simulation's last minute as it goes on, or of a whole recording, with a dot where the present frame is."""
+    """Of a simulation's last minute as it goes on, or of a whole recording, with a needle at the present frame."""
 
     def __init__(self, server: viser.ViserServer, player: Player) -> None:
         self.player = player
@@ -29,14 +29,13 @@ class Plots:
             for title, (colour, _) in PLOTS.items():
                 if title.startswith("time") and not self.live:
                     continue
-                now = uplot.Series_Points(show=True, size=9, fill=colour)
                 series = (
                     uplot.Series(label="s"),
                     uplot.Series(label=title, stroke=colour, width=1.5),
-                    uplot.Series(label="now", stroke=colour, points=now),
+                    uplot.Series(label="now", stroke="#555555", width=1.0),
                 )
                 self.handles[title] = server.gui.add_uplot(
-                    (np.zeros(1), np.zeros(1), np.full(1, np.nan)),
+                    (np.zeros(1), np.zeros(1), np.zeros(1)),
                     series,
                     title=title,
                     scales={"x": uplot.Scale(time=False), "y": uplot.Scale(auto=True)},
@@ -66,6 +65,7 @@ class Plots:
             return
         self.dot = dot
         for title, handle in self.handles.items():
-            now = np.full(len(self.times), np.nan)
-            now[dot] = self.values[title][dot]
-            handle.data = (self.times, self.values[title], now)
+            values = self.values[title]
+            now = np.full(len(values), values.min())  # not a NaN, of which the page would make its scale
+            now[dot] = values.max()
+            handle.data = (self.times, values, now)

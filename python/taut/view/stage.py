@@ -13,6 +13,7 @@ from .bodies import Bodies, apply, extent, roots
 from .visuals import Visual, floors, visuals, wxyz_of
 
 BODIES, SHAPES = "/world/bodies", "/world/shapes"
+SEE_THROUGH = 0.35  # opacity
 UNSEEN = 1e-6  # a body that has moved or turned by less, in m and rad, is left where it was drawn
 
 
@@ -27,6 +28,7 @@ class Stage:
         self.offset = np.zeros(3)
         self.looked_at = np.zeros(3)  # by the camera, to begin with
         self.meshes: list[tuple[int, viser.MeshHandle]] = []  # with their joints
+        self.opacities: list[float | None] = []  # of the meshes
         shown = visuals(scene)
         self.bodies = self._group(BODIES, shown)
         self.shapes = self._group(SHAPES, visuals(scene, collision=True), visible=False)
@@ -55,6 +57,7 @@ class Stage:
                 wxyz=visual.wxyz,
             )
             self.meshes.append((visual.joint, mesh))
+            self.opacities.append(mesh.opacity)
         return frames
 
     def _floors(self, scene: Scene) -> None:
@@ -126,6 +129,11 @@ class Stage:
             assert handle is not None
             handle.visible = visible
 
+    def see_through(self, on: bool) -> None:
+        """Bodies hide what they stand on: forces, and each other."""
+        for (_, mesh), opacity in zip(self.meshes, self.opacities, strict=True):
+            mesh.opacity = SEE_THROUGH * (opacity or 1.0) if on else opacity
+
     def follow(self, joint: int | None) -> None:
         """Keep a body in the middle, as last placed; None: the world stands still. A floor keeps its height."""
         middle = self.looked_at if joint is None else self.placements[joint, :, 3]
@@ -142,7 +150,7 @@ class Stage:
         far = 10 * float(self.box.max())
         middles = np.clip(middles, middles[0] - far, middles[0] + far)
         middle = np.mean(middles, axis=0)
-        reach = 0.75 * float(np.linalg.norm(self.box)) + 0.6 * float(np.ptp(middles, axis=0).max())
+        reach = 1.1 * float(np.linalg.norm(self.box)) + 0.6 * float(np.ptp(middles, axis=0).max())
         if self.stands:  # what falls is seen where it lands
             middle[2] = min(middle[2], 0.5 * self.box[2])
         self.looked_at = middle
