@@ -36,6 +36,9 @@ class Stage:
         self.drawn = np.full_like(self.placements, np.nan)  # where each body was drawn
         self._floors(scene)
         server.scene.configure_default_lights(cast_shadow=True)
+        # A light from everywhere instead of a map of a warehouse, which may come after a picture was taken.
+        server.scene.configure_environment_map(None)
+        server.scene.add_light_hemisphere("/sky", ground_color=(190, 190, 200), intensity=1.4)
         self.place(scene.q0)
         self._measure(shown)
 
