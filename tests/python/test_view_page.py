@@ -205,6 +205,12 @@ def test_sliders_push_a_body_and_a_menu_changes_the_solver(browser, shows):
     moved, t = player.frame.q[1], player.frame.t
     assert moved == pytest.approx(player.force[1] / player.mass * t * (t + 1e-3) / 2, rel=1e-6)
     assert force > 0
+    handle.send_keys(Keys.ARROW_RIGHT)
+    browser.click("No force")
+    until(lambda: not player.force.any(), 20, "no force")
+    time.sleep(1.0)
+    assert not player.force.any()
+    assert float(handle.get_attribute("aria-valuenow")) == 0
     assert browser.errors() == []
 
 

@@ -41,8 +41,9 @@ class PushControls:
         def _(_: viser.GuiEvent) -> None:
             player.body = names[body.value]
 
-        def set_force(_: object) -> None:
-            player.force = np.array([slider.value for slider in self.sliders])
+        def set_force(event: viser.GuiEvent) -> None:
+            if event.client is not None:  # the user, not `update`
+                player.force = np.array([slider.value for slider in self.sliders])
 
         for slider in self.sliders:
             slider.on_update(set_force)
@@ -50,7 +51,8 @@ class PushControls:
         @release.on_click
         def _(_: viser.GuiEvent) -> None:
             player.force = np.zeros(3)
-            self.update()
+            for slider in self.sliders:
+                slider.value = 0.0
 
         def drag(joint: int, phase: str, taken_at: np.ndarray, to: np.ndarray) -> None:
             if phase == "start":
@@ -79,7 +81,7 @@ class JointControls:
     """A slider for each joint with one coordinate: where PD holds it, or, if nothing holds, its pose."""
 
     def __init__(self, server: viser.ViserServer, player: LivePlayer, weight: float) -> None:
-        self.server, self.player, model = server, player, player.scene.model
+        self.player, model = player, player.scene.model
         self.joints = [joint for joint in range(1, model.njoints) if model.nqs[joint] == model.nvs[joint] == 1]
         if not self.joints:
             return
