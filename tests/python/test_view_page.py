@@ -265,7 +265,7 @@ def test_boxes_show_what_they_say(browser, shows):
     page = shows(player)
     browser.click("Look")
     browser.tick("see through")
-    until(lambda: all(mesh.opacity < 0.5 for _, mesh in page.stage.meshes), 20, "bodies to see through")
+    until(lambda: all((mesh.opacity or 1.0) < 0.5 for _, mesh in page.stage.meshes), 20, "bodies to see through")
     for kind in ("normals", "cones"):
         before = browser.still()
         browser.tick(kind)

@@ -90,7 +90,7 @@ class Marks:
             return
         ends = np.stack([starts[long], starts[long] + along[long]], axis=1)
         if not self._stands(kind, ends, colours[long]):
-            thin = 0.009 * self.size
+            thin = 0.012 * self.size
             self.scene.add_arrows(
                 f"/world/{kind}", ends, colours[long], shaft_radius=thin, head_radius=2.2 * thin, head_length=5 * thin
             )

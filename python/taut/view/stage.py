@@ -153,7 +153,7 @@ class Stage:
         far = 10 * float(self.box.max())
         middles = np.clip(middles, middles[0] - far, middles[0] + far)
         middle = np.mean(middles, axis=0)
-        reach = 1.1 * float(np.linalg.norm(self.box)) + 0.6 * float(np.ptp(middles, axis=0).max())
+        reach = 0.95 * float(np.linalg.norm(self.box)) + 0.6 * float(np.ptp(middles, axis=0).max())
         if self.stands:  # what falls is seen where it lands
             middle[2] = min(middle[2], 0.5 * self.box[2])
         self.looked_at = middle
