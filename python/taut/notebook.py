@@ -23,7 +23,7 @@ def of_simulator(sim: Simulator) -> str:
         from .view.set import Set
     except ImportError:
         return f"<p>{html.escape(line)}; <code>pip install 'taut[view]'</code> to see it</p>"
-    with Set(scene) as stage_set:
+    with Set(scene, saved=True) as stage_set:
         serializer = stage_set.server.get_scene_serializer()
         stage_set.show(Frame.start(state.q, state.v))
         stage_set.stage.look_from_front()

@@ -38,7 +38,7 @@ def rows_at(
 
 def page(recording: Recording, rows: np.ndarray, fps: float, advance: Advance | None = None, **options: Any) -> str:
     """One HTML file that plays in any browser, without a server. Options are those of `Set`."""
-    with _set(recording, rows, **options) as stage_set:
+    with _set(recording, rows, saved=True, **options) as stage_set:
         serializer = stage_set.server.get_scene_serializer()
         for done, row in enumerate(rows):
             stage_set.show(Frame.of_recording(recording, int(row)))

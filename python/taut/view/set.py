@@ -13,10 +13,12 @@ from .stage import Stage
 class Set:
     """A scene and its contacts in a server that nobody is told of; a context manager."""
 
-    def __init__(self, scene: Scene, shown: dict[str, bool] | None = None, follow: bool = False) -> None:
-        """shown: kinds of marks to switch on or off, as in `Marks.shown`."""
+    def __init__(
+        self, scene: Scene, shown: dict[str, bool] | None = None, follow: bool = False, saved: bool = False
+    ) -> None:
+        """shown: kinds of marks to switch on or off, as in `Marks.shown`. saved: the page goes into a file."""
         self.server = open_server()
-        self.stage = Stage(self.server, scene)
+        self.stage = Stage(self.server, scene, saved)
         self.marks = Marks(self.server, self.stage.size, typical_weight(scene))
         self.marks.shown.update(shown or {})
         self.followed = 1 if follow and scene.model.njoints > 1 else None

@@ -21,7 +21,8 @@ class Stage:
     """The bodies of a scene. `place` moves them; to follow one the whole world is moved, so that the camera stays the
     user's."""
 
-    def __init__(self, server: viser.ViserServer, scene: Scene) -> None:
+    def __init__(self, server: viser.ViserServer, scene: Scene, saved: bool = False) -> None:
+        """saved: the page goes into a file."""
         self.server, self.model = server, scene.model
         self.where = Bodies(scene)
         self.world = server.scene.add_frame("/world", show_axes=False)
@@ -36,9 +37,11 @@ class Stage:
         self.drawn = np.full_like(self.placements, np.nan)  # where each body was drawn
         self._floors(scene)
         server.scene.configure_default_lights(cast_shadow=True)
-        # A light from everywhere instead of a map of a warehouse, which may come after a picture was taken.
-        server.scene.configure_environment_map(None)
-        server.scene.add_light_hemisphere("/sky", ground_color=(190, 190, 200), intensity=1.4)
+        if not saved:
+            # A light from everywhere instead of a map of a warehouse, which may come after a picture was taken. A page
+            # that is saved begins with that map whenever it plays again, and would flicker.
+            server.scene.configure_environment_map(None)
+            server.scene.add_light_hemisphere("/sky", ground_color=(190, 190, 200), intensity=1.4)
         self.place(scene.q0)
         self._measure(shown)
 
