@@ -63,18 +63,27 @@ class Browser:
         raise AssertionError
 
     def part(self, xpath: str) -> np.ndarray:
-        """What is seen of an element."""
-        element = self.find(xpath)
-        self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
-        box = self.driver.execute_script("return arguments[0].getBoundingClientRect().toJSON()", element)
+        """What is seen of an element; the page may put another in its place meanwhile."""
+        from selenium.common.exceptions import StaleElementReferenceException
+
+        def found():
+            element = self.find(xpath)
+            try:
+                self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+                return self.driver.execute_script("return arguments[0].getBoundingClientRect().toJSON()", element)
+            except StaleElementReferenceException:
+                return None
+
+        box = until(found, 30, xpath)
         left, top = round(box["x"]), round(box["y"])
         return self.window()[top : top + round(box["height"]), left : left + round(box["width"])]
 
-    def still(self) -> np.ndarray:
-        """A picture of a page that has stopped: twice the same."""
+    def still(self, look: Callable[[], np.ndarray] | None = None) -> np.ndarray:
+        """A picture of a page that has stopped, or what `look` returns: twice the same."""
+        look = look or self.picture
 
         def tried():
-            one, other = self.picture(), self.picture()
+            one, other = look(), look()
             return [other] if different(one, other) == 0 else None
 
         return until(tried, 120, "a still picture")[0]

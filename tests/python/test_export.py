@@ -96,7 +96,7 @@ def test_the_page_plays_in_a_browser(path, tmp_path):
     """From a file, without a server: the robot moves by itself, stands on green arrows in the end, and begins again in
     the air, without them."""
     page = tmp_path / "page.html"
-    run("export", path, "--html", page, "--fps", 10, "--speed", 0.04, "--end", 0.4)
+    run("export", path, "--html", page, "--fps", 10, "--speed", 0.04, "--end", 0.4, "--distance", 0.6)
     browser = open_browser(500, 400)
     try:
         browser.open(page.as_uri())
@@ -109,7 +109,7 @@ def test_the_page_plays_in_a_browser(path, tmp_path):
             processor may draw it once a second, and takes several to hand over a picture."""
             browser.driver.execute_async_script(PAUSE_BETWEEN, begin, end)
             browser.find("//button[.//*[contains(@class, 'player-play')]]")
-            picture = browser.still()
+            picture = browser.still(browser.window)  # there is no panel
             browser.driver.execute_script(f"{BUTTON}.click()")
             return picture
 
