@@ -37,14 +37,19 @@ def load_text(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def recording(tmp_path_factory):
+def recording_path(tmp_path_factory):
     """Solo-12 falls on its feet, in 0.8 s."""
     sim = taut.Simulator(taut.scenes.make("solo12", height=0.1))
     sim.hold(sim.scene.q0, 50.0, 2.0)
     path = tmp_path_factory.mktemp("recording") / "solo.npz"
     with sim.record(path):
         sim.rollout(sim.scene.q0, np.zeros(18), steps=800)
-    return taut.load_recording(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def recording(recording_path):
+    return taut.load_recording(recording_path)
 
 
 @pytest.fixture(scope="module")

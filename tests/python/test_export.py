@@ -29,22 +29,6 @@ needs_chromium = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(scope="module")
-def path(tmp_path_factory):
-    """Solo-12 falls on its feet, in 0.8 s."""
-    sim = taut.Simulator(taut.scenes.make("solo12", height=0.1))
-    sim.hold(sim.scene.q0, 50.0, 2.0)
-    made = tmp_path_factory.mktemp("export") / "solo.npz"
-    with sim.record(made):
-        sim.rollout(sim.scene.q0, np.zeros(18), steps=800)
-    return made
-
-
-@pytest.fixture(scope="module")
-def recording(path):
-    return taut.load_recording(path)
-
-
 def run(*arguments, code: int = 0):
     result = CliRunner(env={"COLUMNS": "100"}).invoke(app, [str(argument) for argument in arguments])
     assert result.exit_code == code, result.output
@@ -58,25 +42,25 @@ def test_rows_are_those_of_the_times(recording):
     np.testing.assert_array_equal(export.rows_at(recording, 1, start=0.8, end=0.8), [800])
 
 
-def test_wrong_requests_are_named(path, tmp_path):
+def test_wrong_requests_are_named(recording_path, tmp_path):
     def fails(*arguments) -> str:
         return run("export", *arguments, code=2).stderr
 
-    assert "--html" in fails(path)
-    assert "page.txt" in fails(path, "--html", tmp_path / "page.txt")
-    assert "nowhere" in fails(path, "--html", tmp_path / "nowhere" / "page.html")
+    assert "--html" in fails(recording_path)
+    assert "page.txt" in fails(recording_path, "--html", tmp_path / "page.txt")
+    assert "nowhere" in fails(recording_path, "--html", tmp_path / "nowhere" / "page.html")
     assert "none.npz" in fails(tmp_path / "none.npz", "--html", tmp_path / "page.html")
-    assert "fps is -1" in fails(path, "--html", tmp_path / "page.html", "--fps", "-1")
+    assert "fps is -1" in fails(recording_path, "--html", tmp_path / "page.html", "--fps", "-1")
     with taut.Simulator(taut.scenes.make("ball")).record(tmp_path / "still.npz"):
         pass
     assert "still.npz has no steps" in fails(tmp_path / "still.npz", "--png", tmp_path / "still.png")
-    assert "start is 5" in fails(path, "--html", tmp_path / "page.html", "--start", 5)
+    assert "start is 5" in fails(recording_path, "--html", tmp_path / "page.html", "--start", 5)
 
 
-def test_the_page_is_one_file(path, tmp_path):
+def test_the_page_is_one_file(recording_path, tmp_path):
     """Nothing in it is fetched from elsewhere when it is opened."""
     page = tmp_path / "page.html"
-    run("export", path, "--html", page, "--fps", 10)
+    run("export", recording_path, "--html", page, "--fps", 10)
     text = page.read_text()
     assert not re.search(r"<(script|link|img)[^>]+(src|href)=[\"']https?:", text)
 
@@ -92,11 +76,11 @@ PAUSE_BETWEEN = f"""
 """
 
 
-def test_the_page_plays_in_a_browser(path, tmp_path):
+def test_the_page_plays_in_a_browser(recording_path, tmp_path):
     """From a file, without a server: the robot moves by itself, stands on green arrows in the end, and begins again in
     the air, without them."""
     page = tmp_path / "page.html"
-    run("export", path, "--html", page, "--fps", 10, "--speed", 0.04, "--end", 0.4, "--distance", 0.6)
+    run("export", recording_path, "--html", page, "--fps", 10, "--speed", 0.04, "--end", 0.4, "--distance", 0.6)
     browser = open_browser(500, 400)
     try:
         browser.open(page.as_uri())
