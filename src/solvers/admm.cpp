@@ -179,7 +179,8 @@ SolveReport Admm::solve(const Problem& problem, AdmmWorkspace& workspace, Vector
   if (spectral) {
     const double lambda_max = largest_eigenvalue(problem, workspace);
     workspace.condition = std::max(10.0, lambda_max / options_.eta);
-    // Between λ_max and η, nearer to the first: √(λ_max η) κ^0.25 [CB, Sec. III-E leaves the start open].
+    // Between λ_max and η, nearer to the first: √(λ_max η) κ^0.25. [CB, Sec. III-E] leaves the start open, [KL, (172a)]
+    // has κ^0.2.
     if (!(workspace.rho > 0.0))
       workspace.rho = std::sqrt(lambda_max * options_.eta) * std::pow(workspace.condition, 0.25);
   } else if (!(workspace.rho > 0.0)) {

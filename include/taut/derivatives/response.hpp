@@ -12,7 +12,7 @@ namespace taut {
 
 /// How impulses answer: on fixed modes the conditions of a solved problem are equations, and
 ///
-///   dλ = −Z A⁻ W (dc at fixed λ),   A = W (G + R) Z + diagonal        [S, Sec. 4; docs/theory.md, "Modes"].
+///   dλ = −Z A⁻ W (dc at fixed λ),   A = W (G + R) Z + diagonal        [S, Sec. 3.3, App. D; docs/theory.md, "Modes"].
 ///
 /// Unknowns come in two groups: rows that are closed, where Z = W picks them and A is symmetric, and the rest (the two
 /// of a contact that slides; loops seen where the step ends). The first group is factored by Cholesky, A₁₁ = L Lᵀ,

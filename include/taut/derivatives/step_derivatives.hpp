@@ -40,7 +40,7 @@ struct StepDerivativeOptions {
   bool forces = false;        ///< of external forces, too
 };
 
-/// The exact derivative of a step on its modes [S, Sec. 4].
+/// The exact derivative of a step on its modes [S, Sec. 3.3, App. D].
 ///
 ///   M̃ (v⁺ − v_axes) = dt (τ + torque) − dt b + Jᵀ λ,      c = J v⁺ + bias + R λ
 ///

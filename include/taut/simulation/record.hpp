@@ -16,7 +16,7 @@ namespace taut {
 enum class Phase { dynamics, collision, delassus, solver, integration };
 inline constexpr int phase_count = 5;
 
-/// Everything about the last step, for users and for derivatives. Read only.
+/// The last step, for users and for derivatives, which read the simulator and its scene beside it.
 struct Record {
   Eigen::VectorXd q, v, tau;       ///< where it started; tau includes external forces, motors and saturated servos
   Eigen::VectorXd q_look, v_look;  ///< where constraints and dynamics were looked at, and v in the axes there

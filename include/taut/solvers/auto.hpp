@@ -24,7 +24,7 @@ struct AutoOptions {
   int max_iterations = 50'000;  ///< Newton steps, sweeps and ADMM iterations together
 };
 
-/// Buffers of the three methods; `newton` keeps the linearization of the last step.
+/// Buffers of all methods; `newton` keeps the linearization of the last step.
 struct AutoWorkspace {
   void reserve(int rows);
 
