@@ -32,7 +32,7 @@ demo: build
 
 test: build
 	$(BIN)/ctest --test-dir $(BUILD) --output-on-failure -j 2 --no-tests=error
-	TAUT_BUILD_DIR=$(CURDIR)/$(BUILD) $(BIN)/python -m pytest
+	TAUT_BUILD_DIR=$(CURDIR)/$(BUILD) $(BIN)/python -m pytest -n 2 --dist loadfile
 
 bench: build
 	$(BIN)/taut bench step
