@@ -281,6 +281,17 @@ def test_a_page_opens_among_idle_connections(page):
             sock.close()
 
 
+def test_a_page_opens_among_idle_pages(page):
+    """Which have shaken hands, and nothing more."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(101):
+            with contextlib.suppress(ConnectionRefusedError):
+                stack.enter_context(open_page(HERE, page.port))
+        assert len(page.server.guard.clients) == guard.CLIENTS
+        until(lambda: status(page.port, upgrade=True) == 101, 30, "room")
+        works(page)
+
+
 def test_slow_requests_end_in_seconds(page):
     """A header a second would hold a connection for two minutes."""
     with socket.create_connection((HERE, page.port), 30) as sock:
@@ -296,6 +307,9 @@ def test_slow_requests_end_in_seconds(page):
 def test_pages_have_a_number_and_the_next_one_is_told(page):
     with contextlib.ExitStack() as stack:
         clients = [stack.enter_context(open_page(HERE, page.port)) for _ in range(guard.CLIENTS)]
+        for client in clients:
+            client.sendall(frame(pack(camera())))
+        until(lambda: len(page.server.get_clients()) == guard.CLIENTS, 30, "all pages")
         found, _, body = ask(page.port, upgrade=True)
         assert found == 503
         assert b"32 pages are open" in body

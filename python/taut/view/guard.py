@@ -220,6 +220,11 @@ class Guard:
         return None
 
     def _no_room(self, visitor: Visitor) -> tuple[HTTPStatus, str] | None:
+        if len(self.clients) >= CLIENTS:  # a page says where its camera is as soon as it is there
+            mute = [one for one in self.clients if not one.spoke and visitor.since - one.since > HEAD]
+            for one in mute[:1]:
+                del self.clients[one]
+                one.leave()
         if len(self.clients) >= CLIENTS:
             return HTTPStatus.SERVICE_UNAVAILABLE, f"{CLIENTS} pages are open, which is the most: close one.\n"
         same = sum(one.address == visitor.address for one in self.clients)

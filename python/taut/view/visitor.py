@@ -42,6 +42,7 @@ class Visitor(ServerConnection):
         super().__init__(*args, **options)
         self.guard = guard
         self.address = ""
+        self.spoke = False  # it has said something that makes sense
         now = self.loop.time()
         self.heard = Bucket(RATE, BURST, now)
         self.noise = Bucket(NOISE * RATE, NOISE * BURST, now)
@@ -51,6 +52,7 @@ class Visitor(ServerConnection):
         peer = transport.get_extra_info("peername")
         self.address = peer[0] if peer else ""
         super().connection_made(transport)
+        self.since = self.loop.time()
         self.late = self.loop.call_later(HEAD, self.leave)
         self.guard.came(self)
 
@@ -100,6 +102,7 @@ class Visitor(ServerConnection):
             message = messages.checked(message, self.guard.control)
             if message is None or self.guard.closed:
                 continue
+            self.spoke = True
             if isinstance(message, messages.ACTS):
                 await self._keep_up()
             return messages.packed(message)
