@@ -315,14 +315,14 @@ void bind_tape(nb::module_& m, nb::class_<taut::Simulator>& simulator) {
       "`taut.recording.Recorder`: use it in a `with`, or call its close().");
   simulator.def(
       "view",
-      [](nb::handle self, nb::object host, int port, bool browser) {
-        return nb::module_::import_("taut.view.watch").attr("Watch")(self, host, port, browser);
+      [](nb::handle self, nb::object host, int port, bool browser, nb::object token) {
+        return nb::module_::import_("taut.view.watch").attr("Watch")(self, host, port, browser, token);
       },
-      "host"_a = "127.0.0.1", "port"_a = 8080, nb::kw_only(), "browser"_a = false,
+      "host"_a = "127.0.0.1", "port"_a = 8080, nb::kw_only(), "browser"_a = false, "token"_a = nb::none(),
       "A page in the browser that shows every step from now on, from a process of its own; it is at the .url of what "
       "is returned, a `taut.view.Watch`: use it in a `with`, or call its close(); its wait() lets one look on after "
-      "the "
-      "last step. browser: open the page. Needs viser: pip install 'taut[view]'.");
+      "the last step. browser: open the page. token: what who looks must know, as for `taut.view.Page`; it is part of "
+      "the .url. Needs viser: pip install 'taut[view]'.");
   simulator.def("_repr_html_",
                 [](nb::handle self) { return nb::module_::import_("taut.notebook").attr("of_simulator")(self); });
   simulator.attr("_tapes") = nb::tuple();  // of the class: one without a tape finds this

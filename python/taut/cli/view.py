@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
@@ -44,6 +45,15 @@ def view(
     host: Annotated[
         str, typer.Option(help="Address to listen at: this machine alone; 0.0.0.0 lets the whole network in.")
     ] = "127.0.0.1",
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="TAUT_VIEW_TOKEN",
+            help="What who looks must know, in the address of the page; 'random': a new one. Without it one is made "
+            "where others than this machine can come.",
+            show_default=False,
+        ),
+    ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port, or the next free one; 0: any.")] = 8080,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page, or only tell where.")] = True,
 ) -> None:
@@ -63,12 +73,15 @@ def view(
     from ..view import Page
 
     player = _player(source, dt, solver, tolerance, hold, drop, velocity, floor)
-    if host not in ("127.0.0.1", "localhost", "::1"):
-        note(f"the page at {host} is open to everybody who can reach this machine, and has no password")
-    with Page(player, host=host, port=port, title=Path(source).name) as page, suppress(KeyboardInterrupt):
+    with Page(player, host=host, port=port, title=Path(source).name, token=token) as page, suppress(KeyboardInterrupt):
         console().print(
             f"[bold]{escape(Path(source).name)}[/] is at [bold]{page.url}[/]; Ctrl-C ends it", soft_wrap=True
         )
+        if page.open_to_others:
+            note(
+                f"others reach it at {page.url_at(socket.gethostname())} or another address of this machine; who has "
+                "it can look and act, and it crosses the network for all to read"
+            )
         if play:
             page.play_when_seen()
         if browser:

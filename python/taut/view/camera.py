@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import viser
 
+from .server import Server
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PATIENCE = 120.0  # s: without a graphics card the first picture takes a while
 
@@ -28,7 +30,7 @@ def find_browser() -> str:
 class Camera:
     """A browser that looks at a server; a context manager."""
 
-    def __init__(self, server: viser.ViserServer, width: int, height: int, fine: int = 1) -> None:
+    def __init__(self, server: Server, width: int, height: int, fine: int = 1) -> None:
         """fine: points along a side of a pixel, for edges without steps."""
         for name, value in (("width", width), ("height", height)):
             if not 16 <= value <= 8192:
@@ -40,7 +42,7 @@ class Camera:
         flags += ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", f"--user-data-dir={self._folder.name}"]
         # What the page shows by itself nobody sees: it is small. Pictures are drawn apart from it, in their own size,
         # with `fine` points for each of theirs; left to itself the page would take fewer where it is slow.
-        address = f"http://127.0.0.1:{server.get_port()}?fixedDpr={fine}"
+        address = f"http://127.0.0.1:{server.get_port()}/?token={server.guard.token}&fixedDpr={fine}"
         command = [find_browser(), *flags, "--window-size=320,240", address]
         self.process = subprocess.Popen(command, stdout=self._log, stderr=self._log)
         self.client = self._connected()

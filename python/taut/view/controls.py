@@ -55,6 +55,9 @@ class PushControls:
                 slider.value = 0.0
 
         def drag(joint: int, phase: str, taken_at: np.ndarray, to: np.ndarray) -> None:
+            away = np.array([taken_at - stage.placements[joint, :, 3], to - taken_at])
+            if phase != "end" and not (np.abs(away) <= FAR * stage.size).all():
+                return
             if phase == "start":
                 player.take(joint, taken_at)
             player.pull_to(None if phase == "end" else to)
@@ -69,6 +72,7 @@ class PushControls:
                     slider.value = 0.0
 
 
+FAR = 1000.0  # sizes of a scene: no mouse is farther from what it drags, nor takes it so far from where it is
 RECENT = 0.5  # s: what the user has just moved is the user's
 
 

@@ -9,6 +9,7 @@ import traceback
 
 from .bodies import typical_weight
 from .frame import Frame
+from .guard import is_loopback
 from .marks import Marks
 from .panel import Panel
 from .player import Player
@@ -21,11 +22,20 @@ RATE = 30.0  # pictures a second
 class Page:
     """Shows a player to every browser that asks, until it is closed. It moves in a thread of its own."""
 
-    def __init__(self, player: Player, host: str = LOCALHOST, port: int = 8080, title: str = "taut") -> None:
+    def __init__(
+        self,
+        player: Player,
+        host: str = LOCALHOST,
+        port: int = 8080,
+        title: str = "taut",
+        token: str | None = None,
+    ) -> None:
         """The page is at `url`: at the next free port if `port` is taken; 0: any. Only this machine can reach it unless
-        `host` is another address of it, "0.0.0.0" for all."""
+        `host` is another address of it, "0.0.0.0" for all; then who looks must know the token that is part of `url`:
+        the one given, that of $TAUT_VIEW_TOKEN, or a random one. A page for this machine alone has one if it is given;
+        "random" makes it."""
         self.player = player
-        self.server = open_server(host, port, title)
+        self.server = open_server(host, port, title, token)
         self.stage = Stage(self.server, player.scene)
         weight = typical_weight(player.scene)
         self.marks = Marks(self.server, self.stage.size, weight)
@@ -40,7 +50,7 @@ class Page:
 
     @property
     def host(self) -> str:
-        return self.server.get_host()
+        return str(self.server.get_host())
 
     @property
     def port(self) -> int:
@@ -49,7 +59,16 @@ class Page:
     @property
     def url(self) -> str:
         """Where it is, for a browser on this machine."""
-        return f"http://{_name(self.host)}:{self.port}"
+        return self.url_at(_name(self.host))
+
+    def url_at(self, name: str) -> str:
+        """Where it is, for who calls this machine so."""
+        token = self.server.guard.token
+        return f"http://{name}:{self.port}" + ("" if token is None else f"/?token={token}")
+
+    @property
+    def open_to_others(self) -> bool:
+        return not is_loopback(self.server.guard.address)
 
     def _run(self) -> None:
         before = time.perf_counter()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .._taut import Scene
 from .bodies import typical_weight
 from .frame import Frame
+from .guard import RANDOM
 from .marks import Marks
 from .server import close_server, open_server
 from .stage import Stage
@@ -17,7 +18,7 @@ class Set:
         self, scene: Scene, shown: dict[str, bool] | None = None, follow: bool = False, saved: bool = False
     ) -> None:
         """shown: kinds of marks to switch on or off, as in `Marks.shown`. saved: the page goes into a file."""
-        self.server = open_server()
+        self.server = open_server(token=RANDOM, draws=True)
         self.stage = Stage(self.server, scene, saved)
         self.marks = Marks(self.server, self.stage.size, typical_weight(scene))
         self.marks.shown.update(shown or {})

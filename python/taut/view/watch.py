@@ -46,7 +46,14 @@ def receive(stream: BinaryIO) -> Any:
 class Watch:
     """A page that shows every step of a simulator as it is made, until it is closed; a context manager."""
 
-    def __init__(self, sim: Simulator, host: str = LOCALHOST, port: int = 8080, browser: bool = False) -> None:
+    def __init__(
+        self,
+        sim: Simulator,
+        host: str = LOCALHOST,
+        port: int = 8080,
+        browser: bool = False,
+        token: str | None = None,
+    ) -> None:
         command = [sys.executable, "-c", "from taut.view.watch import serve; serve()"]
         # A session of its own: who interrupts the loop in a terminal does not mean the page.
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
@@ -55,7 +62,7 @@ class Watch:
         self._news = threading.Condition()
         self._closed = False
         state = sim.state()
-        begin = {"about": about.describe(sim), "q": state.q, "v": state.v, "host": host, "port": port}
+        begin = {"about": about.describe(sim), "q": state.q, "v": state.v, "host": host, "port": port, "token": token}
         send(self.process.stdin, begin)
         answer = receive(self.process.stdout)
         if answer is None:
@@ -195,7 +202,7 @@ def serve() -> None:
     begin = receive(sys.stdin.buffer)
     player = WatchPlayer(begin["about"], begin["q"], begin["v"])
     try:
-        page = Page(player, begin["host"], begin["port"], begin["about"]["name"] or "taut")
+        page = Page(player, begin["host"], begin["port"], begin["about"]["name"] or "taut", begin["token"])
     except ValueError as error:
         send(sys.stdout.buffer, error)
         return
