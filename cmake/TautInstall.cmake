@@ -3,6 +3,7 @@ set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME cxx)
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 install(TARGETS taut EXPORT taut-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS taut_mesh_reader RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/taut)
 install(DIRECTORY include/taut DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT taut-targets NAMESPACE taut:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/taut)
 configure_package_config_file(cmake/taut-config.cmake.in taut-config.cmake

@@ -352,8 +352,10 @@ void bind_scene(nb::module_& m) {
   m.def(
       "_load",
       [](const std::string& path, std::optional<bool> floor, const std::vector<std::string>& package_dirs,
-         std::optional<double> friction, const std::string& root, const std::string& srdf) {
+         std::optional<double> friction, const std::string& root, const std::string& srdf,
+         std::optional<std::size_t> max_bytes) {
         taut::LoadOptions options{.floor = floor, .package_dirs = package_dirs, .friction = friction, .srdf = srdf};
+        if (max_bytes) options.max_bytes = *max_bytes;
         if (root == "free") {
           options.root = taut::Root::free;
         } else if (root == "fixed") {
@@ -364,11 +366,20 @@ void bind_scene(nb::module_& m) {
         if (friction) checked_friction(*friction);
         return std::make_shared<Scene>(taut::load(path, options));
       },
-      "path"_a, "floor"_a, "package_dirs"_a, "friction"_a, "root"_a, "srdf"_a);
+      "path"_a, "floor"_a, "package_dirs"_a, "friction"_a, "root"_a, "srdf"_a, "max_bytes"_a = nb::none());
   m.def(
       "_mjcf_visuals",
       [](const std::string& path, nb::handle into) {
         taut::python::unwrap<pinocchio::GeometryModel>(into, "pinocchio.GeometryModel") = taut::mjcf_visuals(path);
       },
       "path"_a, "into"_a, "Fill a pinocchio.GeometryModel with what an MJCF file shows.");
+  m.def(
+      "_urdf_visuals",
+      [](const std::string& path, const std::vector<std::string>& package_dirs, nb::handle model, nb::handle into) {
+        taut::UrdfVisuals made = taut::urdf_visuals(path, package_dirs);
+        taut::python::unwrap<pinocchio::Model>(model, "pinocchio.Model") = std::move(made.model);
+        taut::python::unwrap<pinocchio::GeometryModel>(into, "pinocchio.GeometryModel") = std::move(made.geometry);
+      },
+      "path"_a, "package_dirs"_a, "model"_a, "into"_a,
+      "Fill a pinocchio.Model and a GeometryModel with what a URDF file shows.");
 }

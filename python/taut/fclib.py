@@ -11,6 +11,7 @@ free block behind the contacts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,12 +21,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._taut import Problem
-from .storage import fitting
+from .storage import check_bytes, fitting
 
 if TYPE_CHECKING:
     import h5py
 
 _COMPRESSED_COLUMNS, _COMPRESSED_ROWS = -1, -2  # what `nz` says if it is not the number of triplets
+# What h5py throws at a damaged file, and what becomes of a group where an array is expected.
+_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, OSError, RuntimeError, OverflowError)
 _INFO = ("title", "description", "math_info")
 
 
@@ -52,6 +55,8 @@ def read(path: str | Path, cls: type[Problem] = Problem) -> Content:
     h5py = _h5py()
     if not Path(path).exists():
         raise FileNotFoundError(f"no such file: '{path}'")
+    if not Path(path).is_file():  # a pipe would wait for its writer
+        raise ValueError(f"'{path}' is not a file")
     try:
         file = h5py.File(path, "r")
     except OSError as error:
@@ -59,7 +64,7 @@ def read(path: str | Path, cls: type[Problem] = Problem) -> Content:
     with file:
         try:
             return _content(file, cls)
-        except ValueError as error:
+        except _DAMAGE as error:
             raise ValueError(f"'{path}': {error}") from error
 
 
@@ -241,8 +246,15 @@ def _global(group: h5py.Group) -> tuple[_Triplets, np.ndarray, np.ndarray]:
 
 def _read_matrix(group: h5py.Group) -> tuple[_Triplets, int, int]:
     m, n, nz = (_integer(group, name) for name in ("m", "n", "nz"))
-    p, i, x = (_member(group, name)[...] for name in ("p", "i", "x"))
     name = group.name
+    if min(m, n) < 0:
+        raise ValueError(f"{name} is {m} x {n}")
+    check_bytes(f"{name}, {m} x {n},", 16 * max(m, n))
+    p, i, x = (_values(_member(group, part)) for part in ("p", "i", "x"))
+    if p.dtype.kind not in "iu" or i.dtype.kind not in "iu" or x.dtype.kind not in "iuf":
+        raise ValueError(f"p, i and x of {name} hold {p.dtype}, {i.dtype} and {x.dtype}, not indices and numbers")
+    if not p.ndim == i.ndim == x.ndim == 1:
+        raise ValueError(f"p, i and x of {name} are not lists")
     if nz >= 0:
         entries = _Triplets(p[:nz], i[:nz], x[:nz])
     elif nz in (_COMPRESSED_COLUMNS, _COMPRESSED_ROWS):
@@ -264,8 +276,8 @@ def _read_matrix(group: h5py.Group) -> tuple[_Triplets, int, int]:
 
 def _answer(group: h5py.Group, place: np.ndarray) -> Answer:
     def ours(contacts: str, rest: str | None) -> np.ndarray:
-        u = _member(group, contacts)[...]
-        free = group[rest][...] if rest and rest in group else np.zeros(len(place) - len(u))
+        u = _values(_member(group, contacts))
+        free = _values(group[rest]) if rest and rest in group else np.zeros(len(place) - len(u))
         if len(u) + len(free) != len(place):
             raise ValueError(f"{group.name} has {len(u) + len(free)} rows, the problem {len(place)}")
         made = np.empty(len(place))
@@ -297,18 +309,25 @@ def _member(group: h5py.Group, name: str) -> Any:
     return group[name]
 
 
+def _values(dataset: h5py.Dataset) -> np.ndarray:
+    """A file of a few bytes may declare any size and be filled with zeros."""
+    check_bytes(f"{dataset.name} {dataset.shape}", dataset.dtype.itemsize * math.prod(dataset.shape))
+    return dataset[...]
+
+
 def _integer(group: h5py.Group, name: str) -> int:
-    return int(np.ravel(_member(group, name)[...])[0])
+    return int(np.ravel(_values(_member(group, name)))[0])
 
 
 def _vector(group: h5py.Group, name: str, size: int) -> np.ndarray:
-    values = _member(group, name)[...]
+    values = _values(_member(group, name))
     if values.shape != (size,):
         raise ValueError(f"{name} has shape {values.shape}, expected ({size},)")
     return values
 
 
 def _text(dataset: h5py.Dataset) -> str:
+    check_bytes(dataset.name, dataset.dtype.itemsize * math.prod(dataset.shape))
     value = dataset[()]
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 

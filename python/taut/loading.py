@@ -21,6 +21,7 @@ def load(
     *,
     root: str = "auto",
     srdf: str | os.PathLike[str] = "",
+    max_bytes: int | None = None,
 ) -> Scene:
     """Read a URDF or MJCF file.
 
@@ -29,11 +30,15 @@ def load(
     friction      replaces every coefficient of the file.
     root          URDF: 'free', 'fixed', or 'auto': fixed if the root link is called world or has no mass.
     srdf          URDF: disabled pairs and named poses; looked for beside the file and in ../srdf if not given.
+    max_bytes     the most the meshes may have together, 256 MiB if not given; the bounds on XML follow from it
+                  (docs/decisions/files.md).
 
     What the file asks for and taut does not do is warned about by name, once, and listed in `scene.warnings`. Where the
     scene was read from stays in `scene.source`.
     """
-    scene = _load(os.fspath(path), floor, [os.fspath(d) for d in package_dirs], friction, root, os.fspath(srdf))
+    scene = _load(
+        os.fspath(path), floor, [os.fspath(d) for d in package_dirs], friction, root, os.fspath(srdf), max_bytes
+    )
     for what in scene.warnings:
         warnings.warn(f"{os.path.basename(os.fspath(path))}: {what}", TautWarning, stacklevel=2)
     return scene

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import struct
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib import format as npy
 
 from . import fclib
 from ._taut import Problem
-from .storage import fitting
+from .storage import check_bytes, fitting
 
 _FCLIB = (".hdf5", ".h5")
 _NUMBERS = ("data", "indices", "indptr", "G", "g", "mu", "R", "sizes", "bounds")  # `kinds` are words
+_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
 def load(cls: type[Problem], path: Path) -> Problem:
@@ -27,7 +32,7 @@ def load(cls: type[Problem], path: Path) -> Problem:
     arrays = _arrays(path)
     try:
         return _from_arrays(cls, arrays)
-    except ValueError as error:
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
         raise ValueError(f"'{path}': {error}") from error
 
 
@@ -42,16 +47,38 @@ def save(problem: Problem, path: Path) -> None:
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
+    if not path.is_file():  # a pipe would wait for its writer
+        raise ValueError(f"'{path}' is not a file")
     try:
-        with np.load(path) as file:
-            arrays = {name: file[name] for name in file.files if name in (*_NUMBERS, "kinds")}
-            present = file.files
-    except (ValueError, OSError, EOFError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+        with zipfile.ZipFile(path) as file:
+            present = [name.removesuffix(".npy") for name in file.namelist()]
+            wanted = [name for name in (*_NUMBERS, "kinds") if name in present]
+            check_bytes("the arrays together", sum(file.getinfo(f"{name}.npy").file_size for name in wanted))
+            arrays = {name: _array(file, name) for name in wanted}
+    except (ValueError, OSError, EOFError, TypeError, AttributeError, KeyError, SyntaxError) as error:
+        raise ValueError(f"'{path}' is not an .npz file: {error}") from error
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, struct.error) as error:
         raise ValueError(f"'{path}' is not an .npz file: {error}") from error
     missing = [name for name in ("g", "mu") if name not in arrays]
     if missing or not ("G" in arrays or {"data", "indices", "indptr"} <= arrays.keys()):
         raise ValueError(f"'{path}' needs g, mu and data, indices, indptr (or G); has {sorted(present)}")
     return arrays
+
+
+def _array(file: zipfile.ZipFile, name: str) -> np.ndarray:
+    """A member, once its header is known to fit its size: numpy takes the memory first and looks then."""
+    member = file.getinfo(f"{name}.npy")
+    with file.open(member) as content:
+        version = npy.read_magic(content)
+        if version not in _HEADERS:
+            raise ValueError(f"'{name}' has version {version} of the npy format")
+        shape, _, dtype = _HEADERS[version](content)
+        if dtype.hasobject:
+            raise ValueError(f"'{name}' holds objects, which are not read")
+        if min(shape, default=0) < 0 or dtype.itemsize * math.prod(shape) > member.file_size:
+            raise ValueError(f"'{name}' is said to be {dtype} {shape}, which its {member.file_size} bytes are not")
+    with file.open(member) as content:
+        return npy.read_array(content, allow_pickle=False)
 
 
 def _from_arrays(cls: type[Problem], arrays: dict[str, np.ndarray]) -> Problem:

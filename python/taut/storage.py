@@ -6,8 +6,17 @@ from typing import Any
 
 from ._taut import Problem
 
+# The most that the arrays of one file may take in memory; a file says how large they are before they are read.
+MAX_BYTES = 1 << 30
+
 # Up to here the bookkeeping of blocks costs more than their zeros.
 DENSE_ROWS = 72
+
+
+def check_bytes(what: str, count: int) -> None:
+    """Throws ValueError if an array is larger than what a file may ask for."""
+    if count > MAX_BYTES:
+        raise ValueError(f"{what} would take {count} bytes; {MAX_BYTES} are the most (taut.storage.MAX_BYTES)")
 
 
 def fitting(cls: type[Problem], csr: tuple[Any, Any, Any], **content: Any) -> Problem:

@@ -7,7 +7,7 @@ namespace taut {
 
 Scene load_mjcf(const std::string& path, const LoadOptions& options) {
   Scene scene;
-  mjcf::Spec spec = mjcf::read_spec(path, scene);
+  mjcf::Spec spec = mjcf::read_spec(path, options.max_bytes, scene);
   mjcf::set_inertias(spec);
   mjcf::build_model(spec, scene);
   mjcf::build_geometry(spec, scene);

@@ -67,6 +67,10 @@ void add_joints(Body& body, const Body& parent, pinocchio::Model& model) {
     const SE3 anchor(Matrix3d::Identity(), joint.anchor);
     const bool free = joint.kind == Joint::Kind::free;  // its q is the pose in the world, so it starts at the origin
     const SE3 placement = free ? SE3::Identity() : SE3(body.in_joint * anchor * back_from_reference(joint));
+    if (model.nv + (free ? 6 : joint.kind == Joint::Kind::ball ? 3 : 1) > limits::kDofs) {
+      throw std::invalid_argument(body.where + ": the model has more than " + std::to_string(limits::kDofs) +
+                                  " degrees of freedom");
+    }
     joint.index = model.addJoint(body.joint_index, joint_model(joint), placement, joint.name);
     frame = static_cast<int>(model.addJointFrame(joint.index, frame));
     set_dofs(joint, model);
@@ -121,7 +125,7 @@ void build_model(Spec& spec, Scene& scene) {
   }
 }
 
-void build_geometry(const Spec& spec, Scene& scene) {
+void build_geometry(Spec& spec, Scene& scene) {
   const std::set<std::string> paired = paired_geoms(spec);
   int meshes = 0;
   for (const Body& body : spec.bodies) {
@@ -130,7 +134,16 @@ void build_geometry(const Spec& spec, Scene& scene) {
       const auto shape = make_shape(geom, spec.assets);
       if (!shape) continue;
       shape->computeLocalAABB();
-      meshes += geom.kind == Geom::Kind::mesh;
+      if (scene.geometry.ngeoms >= static_cast<std::size_t>(limits::kShapes)) {
+        throw std::invalid_argument(geom.where + ": the model has more than " + std::to_string(limits::kShapes) +
+                                    " shapes that collide");
+      }
+      if (geom.kind == Geom::Kind::mesh) {
+        ++meshes;
+        if (spec.assets.meshes.at(geom.asset).is_plate) {
+          scene.warn("mjcf: the mesh '" + geom.asset + "' is flat and collides as a thin plate");
+        }
+      }
       scene.geometry.addGeometryObject(pinocchio::GeometryObject(geom.name, body.joint_index, body.frame_index,
                                                                  body.in_joint * geom.placement, shape));
       scene.surfaces.push_back(geom.surface);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "mjcf_spec.hpp"
+#include "pairs.hpp"
 
 namespace taut::mjcf {
 
@@ -120,7 +121,7 @@ void build_pairs(const Spec& spec, Scene& scene) {
     for (std::size_t j = i + 1; j < shapes.size(); ++j) {
       const Shape &a = shapes[i], &b = shapes[j];
       if (!may_touch(spec, a, b) || excluded.contains(std::minmax(a.body, b.body))) continue;
-      scene.geometry.addCollisionPair({a.index, b.index});
+      io::add_new_pair(scene.geometry, a.index, b.index);
       const int condim = combined_condim(*a.geom, *b.geom);
       warn_about_condim(condim, scene);
       if (condim == 1) scene.pair_friction[sorted(a.geom->name, b.geom->name)] = 0.0;

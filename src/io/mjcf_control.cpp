@@ -36,7 +36,7 @@ bool read_law(const Element& element, const Attributes& a, Actuator& actuator, d
   }
   // <general> in the form that <motor> and <position> are short for.
   const VectorXd one = VectorXd::Ones(1), zero = VectorXd::Zero(1);
-  const VectorXd gain = a.numbers("gainprm", 1, 10).value_or(one), bias = a.numbers("biasprm", 1, 10).value_or(zero);
+  const VectorXd gain = a.finite("gainprm", 1, 10).value_or(one), bias = a.finite("biasprm", 1, 10).value_or(zero);
   const auto bias_at = [&](int i) { return i < bias.size() ? bias[i] : 0.0; };
   if (element.tag != "general" || a.text("dyntype", "none") != "none" || a.text("gaintype", "fixed") != "fixed") {
     return false;
@@ -68,7 +68,7 @@ void read_actuator(const Element& element, std::size_t number, const Spec& spec,
     return scene.warn("mjcf: actuators on free and ball joints are not supported");
   }
   actuator.dof = scene.model.idx_vs[joint->index];
-  if (const auto gear = a.numbers("gear", 1, 6)) actuator.gear = (*gear)[0];
+  if (const auto gear = a.finite("gear", 1, 6)) actuator.gear = (*gear)[0];
   if (!(actuator.kp >= 0.0)) a.fail("kp", "must be non-negative");
   if (!(actuator.kv >= 0.0)) a.fail("kv", "must be non-negative");
   if (damping_ratio > 0.0 && actuator.gear != 0.0) {  // of the joint seen through the gear
@@ -87,7 +87,7 @@ void read_actuator(const Element& element, std::size_t number, const Spec& spec,
 
 VectorXd read_qpos(const Attributes& a, const Spec& spec, const Scene& scene, const VectorXd& drawn) {
   if (!a.has("qpos")) return drawn;
-  VectorXd q = *a.numbers("qpos", scene.model.nq, scene.model.nq);
+  VectorXd q = *a.finite("qpos", scene.model.nq, scene.model.nq);
   for (const Body& body : spec.bodies) {
     for (const Joint& joint : body.joints) {
       if (joint.kind != Joint::Kind::free && joint.kind != Joint::Kind::ball) continue;

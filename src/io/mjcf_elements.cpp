@@ -16,7 +16,7 @@ constexpr const char* kSoftness =
 
 // Stiffness and damping may be polynomials since MuJoCo 3.5; the linear term is what we have.
 double linear_term(const Attributes& a, const std::string& name, Scene& scene) {
-  const auto values = a.numbers(name, 1, 5);
+  const auto values = a.finite(name, 1, 5);
   if (!values) return 0.0;
   if (!values->tail(values->size() - 1).isZero()) scene.warn("mjcf: nonlinear joint " + name + " is not supported");
   return (*values)[0];
@@ -51,7 +51,10 @@ constexpr const char* kWrongSpan = "is for capsules, cylinders, boxes and ellips
 void read_geom_size(const Attributes& a, Geom& geom, const Compiler& compiler) {
   const auto size = a.numbers("size", 1, 3);
   if (size) geom.size.head(size->size()) = *size;
-  const auto ends = a.numbers("fromto", 6, 6);
+  if (size && size->cwiseAbs().maxCoeff() > limits::kFarthest && size->allFinite()) {
+    a.fail("size", "is out of range: 1e9 is the most");
+  }
+  const auto ends = a.finite("fromto", 6, 6);
   const bool from_to = ends && geom.kind != Geom::Kind::mesh;
   const int needed = sizes_of(geom.kind, from_to);
   for (int i = 0; i < needed; ++i) {
@@ -138,7 +141,7 @@ Joint read_joint(const Attributes& a, const SE3& frame, const Compiler& compiler
     joint.stiffness = 0.0;
     scene.warn("mjcf: springs of free and ball joints are not supported");
   }
-  if (const auto spring = a.numbers("springdamper", 2, 2); spring && !spring->isZero()) {
+  if (const auto spring = a.finite("springdamper", 2, 2); spring && !spring->isZero()) {
     scene.warn("mjcf: joint springdamper is not supported");
   }
   warn_about_softness(a, scene);
@@ -179,7 +182,10 @@ Geom read_geom(const Attributes& a, const SE3& frame, const Spec& spec, Scene& s
     geom.asset = a.required("mesh");
     if (!spec.assets.meshes.contains(geom.asset)) a.fail("mesh", "is not an asset");
   }
-  if (geom.kind == Geom::Kind::height_field) geom.asset = a.required("hfield");
+  if (geom.kind == Geom::Kind::height_field) {
+    geom.asset = a.required("hfield");
+    if (!spec.assets.height_fields.contains(geom.asset)) a.fail("hfield", "is not an asset");
+  }
 
   read_geom_size(a, geom, spec.compiler);
   geom.placement = frame * geom.placement;
@@ -189,13 +195,13 @@ Geom read_geom(const Attributes& a, const SE3& frame, const Spec& spec, Scene& s
   if (!(geom.density >= 0.0) || !std::isfinite(geom.density)) a.fail("density", "must be non-negative");
   if (a.flag("shellinertia", false)) scene.warn("mjcf: geom shellinertia is not supported: the shape counts as solid");
 
-  if (const auto friction = a.numbers("friction", 1, 3)) geom.surface.friction = (*friction)[0];
+  if (const auto friction = a.finite("friction", 1, 3)) geom.surface.friction = (*friction)[0];
   if (!(geom.surface.friction >= 0.0) || !std::isfinite(geom.surface.friction)) {
     a.fail("friction", "must be non-negative");
   }
   geom.surface.priority = a.integer("priority", 0);
   if (a.has("rgba")) {
-    geom.colour = *a.numbers("rgba", 4, 4);
+    geom.colour = *a.finite("rgba", 4, 4);
   } else if (const auto material = spec.assets.materials.find(a.text("material"));
              material != spec.assets.materials.end()) {
     geom.colour = material->second;
@@ -213,7 +219,7 @@ Geom read_geom(const Attributes& a, const SE3& frame, const Spec& spec, Scene& s
 }
 
 SE3 read_site(const Attributes& a, const SE3& frame, const Compiler& compiler) {
-  const auto ends = a.numbers("fromto", 6, 6);
+  const auto ends = a.finite("fromto", 6, 6);
   if (!ends) return frame * read_placement(a, compiler);
   if (a.text("type", "sphere") == "sphere") a.fail("fromto", kWrongSpan);
   return frame * read_span(a, *ends).first;
@@ -225,9 +231,8 @@ Inertia read_inertial(const Attributes& a, const Compiler& compiler) {
   if (!(mass >= 0.0) || !std::isfinite(mass)) a.fail("mass", "must be non-negative");
   const Eigen::Matrix3d R = read_orientation(a, compiler);
   const Vector3d center = a.vector3("pos", Vector3d::Zero());
-  if (const auto full = a.numbers("fullinertia", 6, 6)) {
+  if (const auto full = a.finite("fullinertia", 6, 6)) {
     const auto& I = *full;
-    if (!I.allFinite()) a.fail("fullinertia", "is not finite");
     Eigen::Matrix3d matrix;
     matrix << I[0], I[3], I[4], I[3], I[1], I[5], I[4], I[5], I[2];
     return {mass, center, R * matrix * R.transpose()};

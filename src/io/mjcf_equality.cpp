@@ -81,7 +81,7 @@ void read_weld(const Spec& spec, const Attributes& a, Place& first, Place& secon
   if (read_sites(spec, a, first, second)) return;
   read_bodies(spec, a, first, second);
   second.in_body.translation() = a.vector3("anchor", Vector3d::Zero());
-  const auto pose = a.numbers("relpose", 7, 7);
+  const auto pose = a.finite("relpose", 7, 7);
   if (!pose || pose->tail<4>().isZero(0.0)) {
     first.in_body = seen_from(spec, *first.body, second);
     return;
@@ -107,7 +107,7 @@ Coupling read_coupling(const Spec& spec, const Attributes& a) {
   if (first == second) a.fail("joint2", "is joint1 again");
   coupling.joint_1 = joint_of(spec, a, "joint1", coupling.reference_1);
   if (a.has("joint2")) coupling.joint_2 = joint_of(spec, a, "joint2", coupling.reference_2);
-  if (const auto given = a.numbers("polycoef", 1, 5)) {  // what is not given keeps its default
+  if (const auto given = a.finite("polycoef", 1, 5)) {  // what is not given keeps its default
     if (!given->allFinite()) a.fail("polycoef", "is not finite");
     std::copy(given->begin(), given->end(), coupling.polynomial.begin());
   }

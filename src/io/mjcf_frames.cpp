@@ -50,27 +50,27 @@ Matrix3d read_orientation(const xml::Attributes& attributes, const Compiler& com
     given = name;
   }
   if (given == "quat") {
-    const Eigen::Vector4d wxyz = *attributes.numbers("quat", 4, 4);
-    if (!(wxyz.norm() > 1e-14) || !wxyz.allFinite()) attributes.fail("quat", "is not a rotation");
+    const Eigen::Vector4d wxyz = *attributes.finite("quat", 4, 4);
+    if (!(wxyz.norm() > 1e-14)) attributes.fail("quat", "is not a rotation");
     return Eigen::Quaterniond(wxyz[0], wxyz[1], wxyz[2], wxyz[3]).normalized().toRotationMatrix();
   }
   if (given == "axisangle") {
-    const Eigen::Vector4d values = *attributes.numbers("axisangle", 4, 4);
+    const Eigen::Vector4d values = *attributes.finite("axisangle", 4, 4);
     return AngleAxisd(compiler.angle(values[3]), unit(values.head<3>(), attributes, given)).toRotationMatrix();
   }
   if (given == "euler") {
-    const Vector3d values = *attributes.numbers("euler", 3, 3);
+    const Vector3d values = *attributes.finite("euler", 3, 3);
     return from_euler(values.unaryExpr([&](double a) { return compiler.angle(a); }), compiler.euler_sequence);
   }
   if (given == "xyaxes") {
-    const Eigen::VectorXd values = *attributes.numbers("xyaxes", 6, 6);
+    const Eigen::VectorXd values = *attributes.finite("xyaxes", 6, 6);
     Matrix3d R;
     R.col(0) = unit(values.head<3>(), attributes, given);
     R.col(1) = unit(values.tail<3>() - R.col(0) * R.col(0).dot(values.tail<3>()), attributes, given);
     R.col(2) = R.col(0).cross(R.col(1));
     return R;
   }
-  if (given == "zaxis") return rotation_from_z(unit(*attributes.numbers("zaxis", 3, 3), attributes, given));
+  if (given == "zaxis") return rotation_from_z(unit(*attributes.finite("zaxis", 3, 3), attributes, given));
   return Matrix3d::Identity();
 }
 

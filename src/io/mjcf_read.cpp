@@ -25,8 +25,9 @@ void read_compiler(const Element& root, Compiler& compiler, Scene& scene) {
     }
     compiler.autolimits = a.flag("autolimits", compiler.autolimits);
     compiler.inertia_from_geom = a.word("inertiafromgeom", compiler.inertia_from_geom, {"true", "false", "auto"});
-    if (const auto groups = a.numbers("inertiagrouprange", 2, 2)) {
-      compiler.inertia_groups = {static_cast<int>((*groups)[0]), static_cast<int>((*groups)[1])};
+    if (const auto groups = a.finite("inertiagrouprange", 2, 2)) {
+      const auto bounded = [](double group) { return static_cast<int>(std::clamp(group, -1e9, 1e9)); };
+      compiler.inertia_groups = {bounded((*groups)[0]), bounded((*groups)[1])};
     }
     compiler.bound_mass = a.number("boundmass", compiler.bound_mass);
     compiler.bound_inertia = a.number("boundinertia", compiler.bound_inertia);
@@ -115,6 +116,9 @@ class TreeReader {
   void read_body(const Element& element, std::size_t parent, const std::string& child_class, const SE3& frame) {
     const Attributes a = element.own();
     const std::size_t index = spec_.bodies.size();
+    if (index > static_cast<std::size_t>(limits::kBodies)) {
+      a.fail("the file has more than " + std::to_string(limits::kBodies) + " bodies");
+    }
     Body& body = spec_.bodies.emplace_back();  // valid until the first child is added
     body.name = a.text("name");
     body.parent = static_cast<int>(parent);
@@ -212,15 +216,15 @@ const Joint* find_joint(const Spec& spec, const std::string& name) {
   return nullptr;
 }
 
-Spec read_spec(const std::string& path, Scene& scene) {
+Spec read_spec(const std::string& path, std::size_t max_bytes, Scene& scene) {
   Spec spec;
-  spec.root = xml::read(path, "include");
+  spec.root = xml::read(path, "include", max_bytes);
   if (spec.root.tag != "mujoco") spec.root.own().fail("the root element of an MJCF file is <mujoco>");
   warn_about_sections(spec.root, scene);
   read_compiler(spec.root, spec.compiler, scene);
   read_option(spec.root, spec.option, scene);
   spec.defaults.read(spec.root);
-  spec.assets = read_assets(spec, scene);
+  spec.assets = read_assets(spec, max_bytes, scene);
   TreeReader(spec, scene).read_world();
   weld_bodies(spec);
   name_everything(spec);

@@ -61,8 +61,9 @@ class Defaults {
 struct Mesh {
   std::vector<Eigen::Vector3d> vertices;
   std::vector<Eigen::Vector3i> faces;
-  std::shared_ptr<coal::ConvexBase> hull;
-  std::string inertia = "legacy";  ///< convex, exact, legacy: which volume counts as mass
+  std::shared_ptr<coal::ConvexBase> hull;  ///< none until something needs it
+  bool is_plate = false;                   ///< the mesh is flat, its hull a thin plate
+  std::string inertia = "legacy";          ///< convex, exact, legacy: which volume counts as mass
 };
 
 struct Assets {
@@ -133,7 +134,7 @@ struct Spec {
 const Joint* find_joint(const Spec& spec, const std::string& name);
 
 // mjcf_read.cpp: from XML to data
-Spec read_spec(const std::string& path, Scene& scene);
+Spec read_spec(const std::string& path, std::size_t max_bytes, Scene& scene);
 
 // mjcf_elements.cpp: one element each, its defaults resolved; `frame` is that of the <frame> around it
 Joint read_joint(const xml::Attributes& attributes, const SE3& frame, const Compiler& compiler, const Option& option,
@@ -155,8 +156,8 @@ Eigen::Matrix3d rotation_from_z(const Eigen::Vector3d& direction);
 extern const std::set<std::string> kOrientations;  ///< attributes of which an element may have one
 
 // mjcf_assets.cpp
-Assets read_assets(const Spec& spec, Scene& scene);
-std::shared_ptr<coal::CollisionGeometry> make_shape(const Geom& geom, const Assets& assets);
+Assets read_assets(const Spec& spec, std::size_t max_bytes, Scene& scene);
+std::shared_ptr<coal::CollisionGeometry> make_shape(const Geom& geom, Assets& assets);
 
 // mjcf_inertia.cpp
 /// Mass and inertia of a geom, in the body's frame.
@@ -166,7 +167,7 @@ void set_inertias(Spec& spec);
 
 // mjcf_build.cpp
 void build_model(Spec& spec, Scene& scene);
-void build_geometry(const Spec& spec, Scene& scene);
+void build_geometry(Spec& spec, Scene& scene);
 
 // mjcf_contact.cpp
 void build_pairs(const Spec& spec, Scene& scene);

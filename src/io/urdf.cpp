@@ -1,6 +1,5 @@
 #include <coal/BVH/BVH_model.h>
 #include <coal/collision.h>
-#include <coal/mesh_loader/loader.h>
 #include <coal/shape/convex.h>
 #include <pinocchio/algorithm/joint-configuration.hpp>
 #include <pinocchio/algorithm/kinematics.hpp>
@@ -11,8 +10,11 @@
 #include <sstream>
 
 #include "floor.hpp"
+#include "hull.hpp"
+#include "pairs.hpp"
 #include "source.hpp"
 #include "taut/io/load.hpp"
+#include "urdf_meshes.hpp"
 #include "urdf_xml.hpp"
 
 namespace taut {
@@ -66,8 +68,8 @@ void follow(const pinocchio::Model& model, const urdf::Mimic& mimic, VectorXd& q
 
 // Coal has no contact derivatives for triangle soups, and a hull is what the robots' collision meshes stand for.
 void replace_meshes(Scene& scene) {
-  std::map<const coal::CollisionGeometry*, std::shared_ptr<coal::CollisionGeometry>> hulls;
-  std::vector<std::string> flat;
+  std::map<const coal::CollisionGeometry*, io::Hull> hulls;
+  std::vector<std::string> without;
   std::size_t meshes = 0;
   for (auto& object : scene.geometry.geometryObjects) {
     auto* mesh = dynamic_cast<coal::BVHModelBase*>(object.geometry.get());
@@ -76,30 +78,29 @@ void replace_meshes(Scene& scene) {
     auto [found, is_new] = hulls.try_emplace(mesh);
     if (is_new) {
       try {
-        mesh->buildConvexHull(true, "Qt");
-        found->second = mesh->convex;
-        if (found->second) found->second->computeLocalAABB();
-      } catch (const std::exception&) {  // qhull refuses what is flat
+        found->second = io::convex_hull(*mesh->vertices);
+      } catch (const std::invalid_argument&) {  // all on a line
       }
     }
-    if (found->second)
-      object.geometry = found->second;
+    if (found->second.plate) scene.warn("urdf: the mesh of '" + object.name + "' is flat and collides as a thin plate");
+    if (found->second.shape)
+      object.geometry = found->second.shape;
     else
-      flat.push_back(object.name);
+      without.push_back(object.name);
   }
-  for (const auto& name : flat) {
+  for (const auto& name : without) {
     scene.geometry.removeGeometryObject(name);
     scene.warn("urdf: the mesh of '" + name + "' has no volume and is dropped");
   }
-  if (meshes > flat.size()) {
-    scene.warn("urdf: " + std::to_string(meshes - flat.size()) + " meshes are replaced by their convex hulls");
+  if (meshes > without.size()) {
+    scene.warn("urdf: " + std::to_string(meshes - without.size()) + " meshes are replaced by their convex hulls");
   }
 }
 
-void build_geometry(const std::string& text, Scene& scene) {
+void build_geometry(const std::string& text, std::size_t max_bytes, Scene& scene) {
   std::istringstream stream(text);
   pinocchio::urdf::buildGeom(scene.model, stream, pinocchio::COLLISION, scene.geometry, std::vector<std::string>{},
-                             std::make_shared<coal::CachedMeshLoader>());
+                             std::make_shared<urdf::MeshLoader>(max_bytes));
   replace_meshes(scene);
   scene.fit_arrays();
 }
@@ -114,7 +115,7 @@ void build_pairs(const urdf::Srdf& srdf, Scene& scene) {
     for (std::size_t j = i + 1; j < objects.size(); ++j) {
       const auto a = objects[i].parentJoint, b = objects[j].parentJoint;
       const bool adjacent = a == b || parents[a] == b || parents[b] == a;
-      if (!adjacent && !srdf.disabled.contains(std::minmax(link(i), link(j)))) scene.geometry.addCollisionPair({i, j});
+      if (!adjacent && !srdf.disabled.contains(std::minmax(link(i), link(j)))) io::add_new_pair(scene.geometry, i, j);
     }
   }
 }
@@ -132,14 +133,15 @@ void drop_overlapping_pairs(Scene& scene) {
     return coal::collide(a.geometry.get(), coal::Transform3s(oMa.rotation(), oMa.translation()), b.geometry.get(),
                          coal::Transform3s(oMb.rotation(), oMb.translation()), coal::CollisionRequest(), result) > 0;
   };
-  std::vector<pinocchio::CollisionPair> dropped;
+  std::vector<pinocchio::CollisionPair> kept;
   for (const auto& pair : scene.geometry.collisionPairs) {
-    if (overlap(pair)) dropped.push_back(pair);
+    if (!overlap(pair)) kept.push_back(pair);
   }
-  for (const auto& pair : dropped) scene.geometry.removeCollisionPair(pair);
-  if (!dropped.empty()) {
-    scene.warn("urdf: " + std::to_string(dropped.size()) +
-               " pairs of shapes that overlap in q0 are not checked for contact");
+  const std::size_t dropped = scene.geometry.collisionPairs.size() - kept.size();
+  scene.geometry.removeAllCollisionPairs();
+  for (const auto& pair : kept) io::add_new_pair(scene.geometry, pair.first, pair.second);
+  if (dropped > 0) {
+    scene.warn("urdf: " + std::to_string(dropped) + " pairs of shapes that overlap in q0 are not checked for contact");
   }
 }
 
@@ -197,17 +199,17 @@ void put_on_floor(Scene& scene) {
 
 Scene load_urdf(const std::string& path, const LoadOptions& options) {
   Scene scene;
-  const xml::Element robot = xml::read(path);
+  const xml::Element robot = xml::read(path, "", options.max_bytes);
   if (robot.tag != "robot") robot.own().fail("the root element of a URDF file is <robot>");
   urdf::check_links(robot);
   const std::string srdf_path = options.srdf.empty() ? urdf::find_srdf(path, robot.own().text("name")) : options.srdf;
-  const urdf::Srdf srdf = srdf_path.empty() ? urdf::Srdf{} : urdf::read_srdf(srdf_path);
-  const std::string text = urdf::resolve_meshes(path, options.package_dirs);
+  const urdf::Srdf srdf = srdf_path.empty() ? urdf::Srdf{} : urdf::read_srdf(srdf_path, options.max_bytes);
+  const std::string text = urdf::resolve_meshes(path, options.package_dirs, options.max_bytes);
   const std::vector<urdf::Mimic> mimics = urdf::read_mimics(robot, scene);
   try {
     build_model(text, root_is_fixed(robot, srdf, options.root), scene);
     couple(mimics, scene);
-    build_geometry(text, scene);
+    build_geometry(text, options.max_bytes, scene);
   } catch (const std::exception& error) {
     const std::string what = error.what();
     throw std::invalid_argument(what.starts_with(path) ? what : path + ": " + what);

@@ -70,11 +70,10 @@ std::vector<JointLinks> joint_links(const Element& robot) {
 
 }  // namespace
 
-std::string resolve_meshes(const std::string& path, const std::vector<std::string>& package_dirs) {
+std::string resolve_meshes(const std::string& path, const std::vector<std::string>& package_dirs,
+                           std::size_t max_bytes) {
   tinyxml2::XMLDocument document;
-  if (document.LoadFile(path.c_str()) != tinyxml2::XML_SUCCESS) {
-    throw std::invalid_argument(path + ": malformed XML: " + document.ErrorStr());
-  }
+  xml::parse_file(path, max_bytes, document);
   const auto folders = search_folders(path, package_dirs);
   for (auto* link = document.RootElement()->FirstChildElement("link"); link; link = link->NextSiblingElement("link")) {
     for (auto* shape = link->FirstChildElement("collision"); shape; shape = shape->NextSiblingElement("collision")) {
@@ -103,28 +102,6 @@ std::string resolve_meshes(const std::string& path, const std::vector<std::strin
   tinyxml2::XMLPrinter printer;
   document.Print(&printer);
   return printer.CStr();
-}
-
-void check_links(const Element& robot) {
-  std::set<std::string> moved, links;
-  for (const Element* link : robot.all("link")) links.insert(link->own().required("name"));
-  for (const JointLinks& joint : joint_links(robot)) {
-    for (const std::string& name : {joint.parent, joint.child}) {
-      if (!links.contains(name)) robot.own().fail("a joint names the link '" + name + "', which is not there");
-    }
-    if (!joint.fixed) moved.insert(joint.child);
-  }
-  for (const Element* link : robot.all("link")) {
-    for (const Element* inertial : link->all("inertial")) {
-      for (const Element* mass : inertial->all("mass")) {
-        const std::string name = link->own().text("name");
-        const Attributes a(mass->attributes, link->where() + ": <mass>");
-        const double value = a.number("value", 0.0);
-        if (!(value >= 0.0)) a.fail("value", "is negative");
-        if (value == 0.0 && moved.contains(name)) a.fail("value", "is zero, but a joint moves the link");
-      }
-    }
-  }
 }
 
 bool root_is_fixed(const Element& robot) {
@@ -199,7 +176,11 @@ std::string find_srdf(const std::string& urdf_path, const std::string& robot_nam
     for (const auto& entry : fs::directory_iterator(place, missing)) {
       if (entry.path().extension() != ".srdf" || !entry.is_regular_file()) continue;
       tinyxml2::XMLDocument document;  // a broken file of another robot is none of our business
-      if (document.LoadFile(entry.path().c_str()) != tinyxml2::XML_SUCCESS || !document.RootElement()) continue;
+      try {
+        xml::parse_file(entry.path().string(), limits::kBytes, document);
+      } catch (const std::exception&) {
+        continue;
+      }
       const char* name = document.RootElement()->Attribute("name");
       if (name && name == robot_name) same_robot.push_back(entry.path());
     }
@@ -207,10 +188,10 @@ std::string find_srdf(const std::string& urdf_path, const std::string& robot_nam
   return same_robot.size() == 1 ? same_robot[0].lexically_normal().string() : "";
 }
 
-Srdf read_srdf(const std::string& path) {
+Srdf read_srdf(const std::string& path, std::size_t max_bytes) {
   Srdf srdf;
   srdf.path = path;
-  const Element root = xml::read(path);
+  const Element root = xml::read(path, "", max_bytes);
   if (root.tag != "robot") root.own().fail("the root element of an SRDF file is <robot>");
   for (const Element* joint : root.all("virtual_joint")) srdf.virtual_joint = joint->own().text("type");
   for (const Element* pair : root.all("disable_collisions")) {
@@ -219,7 +200,7 @@ Srdf read_srdf(const std::string& path) {
   for (const Element* state : root.all("group_state")) {
     std::map<std::string, std::vector<double>> joints;
     for (const Element* joint : state->all("joint")) {
-      const Eigen::VectorXd values = joint->own().numbers("value", 1, 64).value_or(Eigen::VectorXd());
+      const Eigen::VectorXd values = joint->own().finite("value", 1, 64).value_or(Eigen::VectorXd());
       joints[joint->own().required("name")].assign(values.data(), values.data() + values.size());
     }
     srdf.poses.emplace_back(state->own().required("name"), std::move(joints));

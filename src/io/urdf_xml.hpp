@@ -14,10 +14,12 @@
 namespace taut::urdf {
 
 /// The file as text, its mesh paths made absolute. Throws std::invalid_argument for a mesh that is nowhere.
-std::string resolve_meshes(const std::string& path, const std::vector<std::string>& package_dirs);
+std::string resolve_meshes(const std::string& path, const std::vector<std::string>& package_dirs,
+                           std::size_t max_bytes);
 
-/// Throws std::invalid_argument for joints to links that are not there and for masses that are negative, or zero on a
-/// link that a joint moves.
+/// Throws std::invalid_argument for links that are not one tree or too many, for joints to links that are not there,
+/// for numbers that are none, not finite or out of range, and for masses that are negative, or zero on a link that a
+/// joint moves.
 void check_links(const xml::Element& robot);
 
 /// True if the root link stands for the world, see `Root::automatic`.
@@ -47,6 +49,6 @@ struct Srdf {
 /// robot has the same name. Empty if there is none.
 std::string find_srdf(const std::string& urdf_path, const std::string& robot_name);
 
-Srdf read_srdf(const std::string& path);
+Srdf read_srdf(const std::string& path, std::size_t max_bytes);
 
 }  // namespace taut::urdf

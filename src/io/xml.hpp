@@ -8,6 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "taut/io/limits.hpp"
+
+namespace tinyxml2 {
+class XMLDocument;
+}
+
 namespace taut::xml {
 
 /// Attributes of an element, with what its default class adds. Every reader throws std::invalid_argument that names the
@@ -21,7 +27,7 @@ class Attributes {
   bool has(const std::string& name) const { return values_.contains(name); }
   std::string text(const std::string& name, const std::string& fallback = "") const;
   std::string required(const std::string& name) const;
-  double number(const std::string& name, double fallback) const;
+  double number(const std::string& name, double fallback) const;  ///< finite, within limits::kLargest
   int integer(const std::string& name, int fallback) const;
   bool flag(const std::string& name, bool fallback) const;  ///< true or false
   /// The value, which must be one of `words`.
@@ -29,7 +35,9 @@ class Attributes {
                    std::initializer_list<const char*> words) const;
   /// Between `least` and `most` finite or infinite numbers; none if the attribute is absent.
   std::optional<Eigen::VectorXd> numbers(const std::string& name, int least, int most) const;
-  Eigen::Vector3d vector3(const std::string& name, const Eigen::Vector3d& fallback) const;
+  /// The same, finite and within ± limits::kLargest.
+  std::optional<Eigen::VectorXd> finite(const std::string& name, int least, int most) const;
+  Eigen::Vector3d vector3(const std::string& name, const Eigen::Vector3d& fallback) const;  ///< within kFarthest
 
   /// Writes `other` over these values; of a group of `exclusive` names the other's one replaces all.
   void override_by(const std::map<std::string, std::string>& other, const std::set<std::string>& exclusive);
@@ -60,6 +68,14 @@ struct Element {
 /// Reads a file; `include_tag`, if not empty, names the element that is replaced by the children of another file's
 /// root, whose path is relative to the first file's folder. Throws FileNotFound, or std::invalid_argument for malformed
 /// XML.
-Element read(const std::string& path, const std::string& include_tag = "");
+///
+/// The files together have at most `max_bytes` / limits::kXmlShare; limits::kDepth and limits::kIncludes hold.
+Element read(const std::string& path, const std::string& include_tag = "", std::size_t max_bytes = limits::kBytes);
+
+/// One file as the parser has it, within the same bounds; it has a root element.
+void parse_file(const std::string& path, std::size_t max_bytes, tinyxml2::XMLDocument& document);
+
+/// The beginning of a text, to be quoted.
+std::string abridged(const std::string& text);
 
 }  // namespace taut::xml

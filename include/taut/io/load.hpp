@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "taut/io/limits.hpp"
 #include "taut/simulation/scene.hpp"
 
 namespace taut {
@@ -23,6 +24,7 @@ struct LoadOptions {
       std::nullopt;             ///< replaces every coefficient of the file; contacts without friction keep none
   Root root = Root::automatic;  ///< URDF only
   std::string srdf = {};        ///< URDF only; empty: looked for beside the file and in ../srdf
+  std::size_t max_bytes = limits::kBytes;  ///< of the meshes together; the other bounds follow from it (limits.hpp)
 };
 
 /// Reads a URDF (<robot>) or an MJCF (<mujoco>) file, told apart by the root element.

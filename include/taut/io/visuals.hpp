@@ -3,6 +3,9 @@
 #include <pinocchio/multibody.hpp>
 
 #include <string>
+#include <vector>
+
+#include "taut/io/limits.hpp"
 
 namespace taut {
 
@@ -11,6 +14,16 @@ namespace taut {
 /// file's colour, zero where it gives none; textures are left out. `meshPath` is the name of the mesh.
 ///
 /// Apart from loading, because triangles are large and only who looks needs them. Throws as `load` does.
-pinocchio::GeometryModel mjcf_visuals(const std::string& path);
+pinocchio::GeometryModel mjcf_visuals(const std::string& path, std::size_t max_bytes = limits::kBytes);
+
+/// What a URDF file shows, in the joints of its own model, whose root is fixed.
+struct UrdfVisuals {
+  pinocchio::Model model;
+  pinocchio::GeometryModel geometry;
+};
+
+/// Meshes are read as those that collide are. `package_dirs`: where `package://` starts. Throws as `load` does.
+UrdfVisuals urdf_visuals(const std::string& path, const std::vector<std::string>& package_dirs,
+                         std::size_t max_bytes = limits::kBytes);
 
 }  // namespace taut

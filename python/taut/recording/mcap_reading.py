@@ -54,6 +54,8 @@ def records(view: mmap.mmap | memoryview, at: int) -> Iterator[tuple[int, int, i
     """(kind, begin, end) of records up to the footer; the last one may end beyond the file."""
     while at + 9 <= len(view):
         op, length = struct.unpack("<BQ", view[at : at + 9])
+        if op == 0:  # no kind of record: a hole of a gigabyte would be one empty record after the other
+            raise ValueError(f"at byte {at} there is no record")
         yield op, at + 9, at + 9 + length
         if op == FOOTER or at + 9 + length > len(view):
             return
@@ -107,6 +109,9 @@ class _Chunk:
         """Throws if these are not messages of that layout at least."""
         if not len(offsets):
             return np.empty(0, dtype)
+        # Before memory is taken: messages of a chunk do not overlap, whatever its index says.
+        if len(offsets) * dtype.itemsize > len(self.bytes):
+            raise ValueError("an index names more messages than its chunk has room for")
         found = self.bytes[offsets[:, None] + np.arange(dtype.itemsize)].view(dtype)[:, 0]
         if (found["op"] != MESSAGE).any() or (found["length"] + 9 < dtype.itemsize).any():
             raise ValueError("an index does not lead to messages")
