@@ -210,7 +210,7 @@ def test_sliders_push_a_body_and_a_menu_changes_the_solver(browser, shows):
     until(lambda: not player.force.any(), 20, "no force")
     time.sleep(1.0)
     assert not player.force.any()
-    assert float(handle.get_attribute("aria-valuenow")) == 0
+    until(lambda: float(handle.get_attribute("aria-valuenow")) == 0, 20, "a slider that follows")
     assert browser.errors() == []
 
 

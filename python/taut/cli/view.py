@@ -43,7 +43,7 @@ def view(
         bool, typer.Option("--play/--no-play", help="Begin when a browser looks, or wait for the button.")
     ] = True,
     host: Annotated[
-        str, typer.Option(help="Address to listen at: this machine alone; 0.0.0.0 lets the whole network in.")
+        str, typer.Option(help="Address to listen at: this machine alone; 0.0.0.0 lets in who knows the token.")
     ] = "127.0.0.1",
     token: Annotated[
         str | None,
