@@ -32,6 +32,7 @@ struct RunAdjoint {
   VectorXd q, v;
   RowMatrix taus, control;
   std::map<std::string, VectorXd> theta;
+  std::vector<taut::CertificateSummary> certificates;
 };
 
 // One adjoint alone is that of the last state.
@@ -53,7 +54,7 @@ RunAdjoint adjoint(const Simulator& simulator, const Trajectory& trajectory, con
   nb::gil_scoped_release release;
   Simulator twin = twin_of(simulator);
   const taut::RolloutAdjoint found = pull_back(twin, trajectory.run, q_bars, v_bars, parameters, options);
-  RunAdjoint out{found.q, found.v, found.taus.transpose(), found.controls.transpose(), {}};
+  RunAdjoint out{found.q, found.v, found.taus.transpose(), found.controls.transpose(), {}, found.certificates};
   for (std::size_t i = 0; i < parameters.size(); ++i) out.theta[parameters[i].name] = found.theta[i];
   return out;
 }
@@ -120,6 +121,7 @@ BatchJacobian jacobians(const Simulator& simulator, const ArrayLike& q, const Ar
 struct BatchAdjoint {
   RowMatrix q, v, tau;
   Theta theta;
+  std::vector<taut::Certificate> certificates;
 };
 
 BatchAdjoint vjps(const Simulator& simulator, const ArrayLike& q, const ArrayLike& v, const ArrayLike& q_bar,
@@ -137,6 +139,7 @@ BatchAdjoint vjps(const Simulator& simulator, const ArrayLike& q, const ArrayLik
   const auto options = options_of(collision, temperature, move_contacts);
   BatchAdjoint out;
   for (RowMatrix* rows : {&out.q, &out.v, &out.tau}) rows->resize(count, nv);
+  out.certificates.resize(static_cast<std::size_t>(count));
   std::vector<RowMatrix> of_parameters;
   for (const taut::Parameter& parameter : parameters) of_parameters.emplace_back(count, parameter.size);
   {
@@ -147,6 +150,7 @@ BatchAdjoint vjps(const Simulator& simulator, const ArrayLike& q, const ArrayLik
                      out.q.row(i) = found.q;
                      out.v.row(i) = found.v;
                      out.tau.row(i) = found.tau;
+                     out.certificates[static_cast<std::size_t>(i)] = found.certificate;
                      for (std::size_t k = 0; k < parameters.size(); ++k) {
                        of_parameters[k].row(i) = derivatives.vjp_parameter(stepped, parameters[k]);
                      }
@@ -164,7 +168,11 @@ void bind_adjoints(nb::module_& m, nb::class_<taut::Simulator>& simulator) {
       .def_ro("v", &RunAdjoint::v, "(nv,): by the first velocity.")
       .def_ro("taus", &RunAdjoint::taus, "(steps, nv)")
       .def_ro("control", &RunAdjoint::control, "(steps, actuators); no rows without control.")
-      .def_ro("theta", &RunAdjoint::theta, "By parameter, summed over the steps.");
+      .def_ro("theta", &RunAdjoint::theta, "By parameter, summed over the steps.")
+      .def_ro("certificates", &RunAdjoint::certificates, "Of each step, in a few numbers.")
+      .def_prop_ro(
+          "certificate", [](const RunAdjoint& a) { return taut::worst_of(a.certificates); },
+          "The worst of all steps, number by number.");
 
   nb::class_<BatchJacobian> batch(m, "BatchJacobian", "Steps and Jacobians of many states, the first axis.");
   batch.def_ro("q", &BatchJacobian::q, "(n, nq): where the steps ended.").def_ro("v", &BatchJacobian::v, "(n, nv)");
@@ -191,7 +199,8 @@ void bind_adjoints(nb::module_& m, nb::class_<taut::Simulator>& simulator) {
       .def_ro("q", &BatchAdjoint::q)
       .def_ro("v", &BatchAdjoint::v)
       .def_ro("tau", &BatchAdjoint::tau)
-      .def_ro("theta", &BatchAdjoint::theta, "By parameter: (n, its size).");
+      .def_ro("theta", &BatchAdjoint::theta, "By parameter: (n, its size).")
+      .def_ro("certificates", &BatchAdjoint::certificates);
 
   const taut::StepDerivativeOptions defaults;
   const auto exact = taut::name_of(defaults.collision.method);

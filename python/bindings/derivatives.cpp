@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <cstdio>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
@@ -16,9 +17,11 @@
 namespace {
 
 using taut::Certificate;
+using taut::CertificateSummary;
 using taut::Simulator;
 using taut::StepDerivatives;
 using taut::StepJacobian;
+using taut::StepTangent;
 using taut::python::ArrayLike;
 using taut::python::options_of;
 using taut::python::parameters_of;
@@ -40,14 +43,13 @@ StepJacobian jacobian(nb::handle simulator, const std::string& collision, std::o
   return workspace_of(simulator).jacobian(nb::cast<const Simulator&>(simulator), options);
 }
 
-nb::tuple jvp(nb::handle simulator, const ArrayLike& dq, const ArrayLike& dv, const std::optional<ArrayLike>& dtau,
-              const std::string& collision, std::optional<double> temperature, bool move_contacts) {
+StepTangent jvp(nb::handle simulator, const ArrayLike& dq, const ArrayLike& dv, const std::optional<ArrayLike>& dtau,
+                const std::string& collision, std::optional<double> temperature, bool move_contacts) {
   const auto& sim = nb::cast<const Simulator&>(simulator);
   const Eigen::VectorXd torque =
       dtau ? dtau->vector("dtau") : Eigen::VectorXd(Eigen::VectorXd::Zero(sim.scene().model.nv));
-  auto [q, v] = workspace_of(simulator).jvp(sim, dq.vector("dq"), dv.vector("dv"), torque,
-                                            options_of(collision, temperature, move_contacts));
-  return nb::make_tuple(q, v);
+  return workspace_of(simulator).jvp(sim, dq.vector("dq"), dv.vector("dv"), torque,
+                                     options_of(collision, temperature, move_contacts));
 }
 
 // Adjoints by name.
@@ -111,7 +113,35 @@ const char* mode_name(taut::Mode mode) {
 void bind_derivatives(nb::module_& m, nb::class_<taut::Simulator>& simulator) {
   nb::class_<StepDerivatives>(m, "StepDerivatives", "The workspace of a simulator's derivatives.");
 
-  nb::class_<Certificate>(m, "Certificate", "How far a Jacobian is to be trusted.")
+  nb::class_<CertificateSummary>(m, "CertificateSummary",
+                                 "How far a derivative is to be trusted, in a few numbers: of a step of a run.")
+      .def_ro("nearest", &CertificateSummary::nearest,
+              "The least distance (m/s, rad/s) to a switch: small, and the derivative may be one-sided.")
+      .def_ro("unknowns", &CertificateSummary::unknowns)
+      .def_ro("rank", &CertificateSummary::rank,
+              "Less than unknowns: constraints repeat each other, impulses are not unique.")
+      .def_ro("conditioning", &CertificateSummary::conditioning,
+              "What is left of the constraint that the others repeat most nearly, as a share of it.")
+      .def_ro("residual", &CertificateSummary::residual,
+              "m/s: what the step leaves of the exact contact law, whatever law its solver has.")
+      .def_ro("unique", &CertificateSummary::unique,
+              "False where redundant contacts slide while they turn: several velocities solve such a step, and the "
+              "derivative is that of one of them.")
+      .def_ro("solved", &CertificateSummary::solved,
+              "The step solves the exact contact law to the simulator's tolerance: what is differentiated holds.")
+      .def_ro("loops_put_back", &CertificateSummary::loops_put_back,
+              "Loops were left open and put back, after an impact: this is not differentiated.")
+      .def_ro("scaled_restitution", &CertificateSummary::scaled_restitution,
+              "Bounces were lowered to keep energy; the factor is taken as constant.")
+      .def("__repr__", [](const CertificateSummary& c) {
+        char text[200];
+        std::snprintf(text, sizeof text, "%s(solved=%s, unique=%s, nearest=%.3g, residual=%.3g, rank=%d of %d)",
+                      "Certificate", c.solved ? "True" : "False", c.unique ? "True" : "False", c.nearest, c.residual,
+                      c.rank, c.unknowns);
+        return std::string(text);
+      });
+
+  nb::class_<Certificate, CertificateSummary>(m, "Certificate", "How far a derivative of a step is to be trusted.")
       .def_prop_ro(
           "modes",
           [](const Certificate& c) {
@@ -123,20 +153,7 @@ void bind_derivatives(nb::module_& m, nb::class_<taut::Simulator>& simulator) {
           "stuck, "
           "a loop), 'sliding', 'open' (also a joint that slips).")
       .def_ro("distance", &Certificate::distance,
-              "About how much (m/s, rad/s) the free velocity of each block must change for it to change its mode.")
-      .def_ro("nearest", &Certificate::nearest, "The least of them: small, and the derivative may be one-sided.")
-      .def_ro("unknowns", &Certificate::unknowns)
-      .def_ro("rank", &Certificate::rank, "Less than unknowns: constraints repeat each other, impulses are not unique.")
-      .def_ro("conditioning", &Certificate::conditioning,
-              "What is left of the constraint that the others repeat most nearly, as a share of it.")
-      .def_ro("unique", &Certificate::unique,
-              "False where redundant contacts slide while they turn: several velocities solve such a step, and the "
-              "derivative is that of one of them.")
-      .def_ro("solved", &Certificate::solved, "The step had converged.")
-      .def_ro("loops_put_back", &Certificate::loops_put_back,
-              "Loops were left open and put back, after an impact: this is not differentiated.")
-      .def_ro("scaled_restitution", &Certificate::scaled_restitution,
-              "Bounces were lowered to keep energy; the factor is taken as constant.");
+              "About how much (m/s, rad/s) the free velocity of each block must change for it to change its mode.");
 
   nb::class_<StepJacobian>(m, "StepJacobian",
                            "d(q⁺, v⁺)/d(q, v, tau), in the tangents of q and q⁺ as Pinocchio has them: (nv, nv) each.")
@@ -156,6 +173,17 @@ void bind_derivatives(nb::module_& m, nb::class_<taut::Simulator>& simulator) {
       .def_ro("dv_dforce", &StepJacobian::dv_dforce)
       .def_ro("certificate", &StepJacobian::certificate);
 
+  nb::class_<StepTangent>(m, "StepTangent", "(dq⁺, dv⁺), as a pair or by name, with its certificate.")
+      .def_ro("q", &StepTangent::q)
+      .def_ro("v", &StepTangent::v)
+      .def_ro("certificate", &StepTangent::certificate)
+      .def("__iter__", [](const StepTangent& t) { return nb::iter(nb::make_tuple(t.q, t.v)); })
+      .def("__len__", [](const StepTangent&) { return 2; })
+      .def("__getitem__", [](const StepTangent& t, nb::handle index) -> nb::object {
+        const nb::object pair = nb::make_tuple(t.q, t.v);
+        return pair[index];
+      });
+
   nb::class_<Adjoint>(m, "StepAdjoint", "Adjoints of a step, in tangents: (nv,) each.")
       .def_ro("q", &Adjoint::q)
       .def_ro("v", &Adjoint::v)
@@ -164,7 +192,8 @@ void bind_derivatives(nb::module_& m, nb::class_<taut::Simulator>& simulator) {
           "fext", [](const Adjoint& a) { return Eigen::MatrixXd(a.force.transpose()); },
           "Of external forces: (njoints, 6), as `step` takes them.")
       .def_ro("control", &Adjoint::control, "Of the actuators' controls, if the step had some.")
-      .def_ro("theta", &Adjoint::theta, "Of parameters, by the names that were asked for.");
+      .def_ro("theta", &Adjoint::theta, "Of parameters, by the names that were asked for.")
+      .def_prop_ro("certificate", [](const Adjoint& a) { return a.certificate; });
 
   m.def("derivative_seconds", &derivative_seconds, "simulator"_a, "q"_a, "v"_a, "steps"_a);
 

@@ -177,7 +177,9 @@ nb::dict loop_gaps(const Scene& scene, const std::optional<ArrayLike>& q_like) {
   return found;
 }
 
-std::pair<double, double> worst_loop_gap(const Scene& scene, const ArrayLike& q_like) {
+// The worst of two numbers over the rows of q; NaN where one of them is.
+template <typename Gap>
+std::pair<double, double> worst_over(const Scene& scene, const ArrayLike& q_like, const Gap& gap_at) {
   MatrixXd q;
   if (q_like.dimensions() == 1) {
     q = q_like.vector("q", scene.model.nq);
@@ -188,17 +190,31 @@ std::pair<double, double> worst_loop_gap(const Scene& scene, const ArrayLike& q_
                                   std::to_string(scene.model.nq));
     }
   }
-  taut::Kinematics oM(scene.model);
   std::pair<double, double> worst{0.0, 0.0};
   for (Eigen::Index k = 0; k < q.cols(); ++k) {
-    oM.update(scene.model, q.col(k));
-    for (const taut::Loop& loop : scene.loops) {
-      const taut::LoopGap gap = taut::loop_gap(loop, oM[loop.joint_1], oM[loop.joint_2]);
-      if (!std::isfinite(gap.linear + gap.angular)) return {std::nan(""), std::nan("")};
-      worst = {std::max(worst.first, gap.linear), std::max(worst.second, gap.angular)};
-    }
+    const taut::LoopGap gap = gap_at(q.col(k));
+    if (!std::isfinite(gap.linear + gap.angular)) return {std::nan(""), std::nan("")};
+    worst = {std::max(worst.first, gap.linear), std::max(worst.second, gap.angular)};
   }
   return worst;
+}
+
+std::pair<double, double> worst_loop_gap(const Scene& scene, const ArrayLike& q) {
+  taut::Kinematics oM(scene.model);
+  return worst_over(scene, q, [&](const taut::ConstVectorRef& at) {
+    oM.update(scene.model, at);
+    taut::LoopGap worst;
+    for (const taut::Loop& loop : scene.loops) {
+      const taut::LoopGap gap = taut::loop_gap(loop, oM[loop.joint_1], oM[loop.joint_2]);
+      if (!std::isfinite(gap.linear + gap.angular)) return gap;
+      worst = {std::max(worst.linear, gap.linear), std::max(worst.angular, gap.angular)};
+    }
+    return worst;
+  });
+}
+
+std::pair<double, double> limit_excess(const Scene& scene, const ArrayLike& q) {
+  return worst_over(scene, q, [&](const taut::ConstVectorRef& at) { return taut::limit_excess(scene, at); });
 }
 
 VectorXd assemble(const Scene& scene, const std::optional<ArrayLike>& q_like, const std::vector<nb::object>& fixed,
@@ -306,6 +322,9 @@ void bind_loops(nb::module_& m, nb::class_<Scene>& scene) {
       .def("loop_gaps", &loop_gaps, "q"_a = nb::none(), "By name: how far each loop is open at q, as (m, rad).")
       .def("worst_loop_gap", &worst_loop_gap, "q"_a,
            "(m, rad): how far the loops are open at worst, in a configuration or in the rows of several.")
+      .def("limit_excess", &limit_excess, "q"_a,
+           "(m, rad): how far joints are beyond their limits at worst, those that slide and those that turn, in a "
+           "configuration or in the rows of several; 0 within them.")
       .def(
           "loop_jacobian",
           [](const Scene& s, const std::optional<ArrayLike>& q) {

@@ -10,6 +10,8 @@
 from . import collision, fclib, mechanisms, scenes
 from ._taut import (
     Actuator,
+    Certificate,
+    CertificateSummary,
     Contact,
     Coupling,
     Loop,
@@ -22,6 +24,9 @@ from ._taut import (
     Source,
     State,
     Step,
+    StepAdjoint,
+    StepJacobian,
+    StepTangent,
     Trajectory,
     residuals,
     solve,
@@ -38,6 +43,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Actuator",
+    "Certificate",
+    "CertificateSummary",
     "Contact",
     "Coupling",
     "Loop",
@@ -52,6 +59,9 @@ __all__ = [
     "Source",
     "State",
     "Step",
+    "StepAdjoint",
+    "StepJacobian",
+    "StepTangent",
     "TautWarning",
     "Trajectory",
     "collision",

@@ -2,6 +2,8 @@
 
 #include <Eigen/Geometry>
 
+#include "taut/constraints/bias.hpp"
+
 namespace taut {
 
 namespace {
@@ -41,9 +43,9 @@ void bias_contacts(std::span<const Contact> contacts, const ConstVectorRef& appr
   const auto compliance = rows.compliance();
   for (std::size_t i = 0; i < contacts.size(); ++i) {
     const auto row = 3 * static_cast<Eigen::Index>(i) + 2;
-    bias[row] = compliance[row] > 0.0 ? spring_bias(contacts[i].gap, instant)
-                                      : gap_bias(contacts[i].gap, approach.size() > 0 ? approach[row] : 0.0,
-                                                 stabilization.correction, instant, stabilization);
+    bias[row] = bias_of_gap(contacts[i].gap, approach.size() > 0 ? approach[row] : 0.0, compliance[row] > 0.0,
+                            stabilization.correction, instant, stabilization)
+                    .value;
   }
 }
 

@@ -5,6 +5,8 @@
 #include <Eigen/Geometry>
 #include <cmath>
 
+#include "taut/constraints/bias.hpp"
+
 namespace taut {
 
 namespace {
@@ -127,9 +129,9 @@ void bias_joint_rows(const pinocchio::Model& model, std::span<const JointRow> ca
     if (candidate.kind == Kind::dry_friction) continue;
     const auto row = first + static_cast<Eigen::Index>(i);
     const double gap = limit_gap(model, candidate, q);
-    bias[row] = compliance[row] > 0.0 ? spring_bias(gap, instant)
-                                      : gap_bias(gap, approach.size() > 0 ? approach[row] : 0.0,
-                                                 stabilization.limit_correction, instant, exact);
+    bias[row] = bias_of_gap(gap, approach.size() > 0 ? approach[row] : 0.0, compliance[row] > 0.0,
+                            stabilization.limit_correction, instant, exact)
+                    .value;
   }
 }
 

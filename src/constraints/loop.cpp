@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "taut/constraints/bias.hpp"
+
 namespace taut {
 
 namespace {
@@ -260,16 +262,12 @@ void add_loop_drive(const Loop& loop, int drive, const Dynamics& dynamics, Rows&
 }
 
 LoopVector loop_correction(const LoopVector& error, const Instant& instant, const Stabilization& stabilization) {
-  const LoopVector bias = error * (stabilization.loop_correction / instant.dt);
-  const double speed = bias.norm();
-  return speed > stabilization.correction_speed ? LoopVector(bias * (stabilization.correction_speed / speed)) : bias;
+  return bias_of_closure(error, LoopVector::Zero(error.size()), instant, stabilization).closing;
 }
 
 void loop_bend(const ConstVectorRef& error, const ConstVectorRef& ahead, const ConstVectorRef& rate,
                const Instant& instant, VectorRef bend) {
-  // Half a step ahead sees a quarter of the bend. Of the rest, the first half of the step has made a part already.
-  const double weight = instant.ahead < instant.dt ? 3.0 : 1.0;
-  bend = (weight / instant.dt) * (ahead - error - instant.ahead * rate);
+  bend = (bend_share(instant) / instant.dt) * (ahead - error - instant.ahead * rate);
 }
 
 }  // namespace taut

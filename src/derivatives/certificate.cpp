@@ -7,28 +7,10 @@ namespace taut {
 
 namespace {
 
-// A gap that is open closes at once, a penetration by a share: whoever touches without either stands at a kink of his
-// bias. In velocity units, as other switches.
-double distance_to_kink(const Simulator& simulator, const ImpulseResponse& response, int block) {
-  const Record& record = simulator.record();
-  const auto& stabilization = simulator.options().stabilization;
-  const auto contacts = static_cast<int>(record.contacts.size()), joints = static_cast<int>(record.joint_rows.size());
-  if (response.mode(block) == Mode::open || block >= contacts + joints) return HUGE_VAL;
-  double left = HUGE_VAL, share = 1.0;
-  int row = 0;
-  if (block < contacts) {
-    row = 3 * block + 2;
-    left = record.contacts[static_cast<std::size_t>(block)].gap + stabilization.penetration;
-    share = stabilization.correction;
-  } else {
-    const JointRow& joint_row =
-        simulator.joint_rows()[static_cast<std::size_t>(record.joint_rows[static_cast<std::size_t>(block - contacts)])];
-    if (joint_row.kind == JointRow::Kind::dry_friction) return HUGE_VAL;
-    row = record.joint_start + block - contacts;
-    left = limit_gap(simulator.scene().model, joint_row, record.q_look);
-    share = stabilization.limit_correction;
-  }
-  return record.rows.compliance()[row] > 0.0 || share == 1.0 ? HUGE_VAL : std::abs(left) / simulator.options().dt;
+// A gap that is open closes at once, a penetration by a share and never faster than allowed: whoever stands where one
+// becomes the other stands at a kink of his bias. In velocity units, as other switches.
+double distance_to_kink(const RowConditions& conditions, const Block& block) {
+  return conditions.kink.segment(block.start, block.size).minCoeff();
 }
 
 // Impulses that no condition sees must move nothing: against what they would do alone.
@@ -47,27 +29,50 @@ bool moves(const Simulator& simulator, const Eigen::Ref<const Eigen::VectorXd>& 
 
 }  // namespace
 
-void certify(const Simulator& simulator, const ImpulseResponse& response, Certificate& certificate) {
+CertificateSummary worst_of(std::span<const CertificateSummary> steps) {
+  CertificateSummary worst;
+  for (const CertificateSummary& step : steps) {
+    worst.nearest = std::min(worst.nearest, step.nearest);
+    worst.conditioning = std::min(worst.conditioning, step.conditioning);
+    worst.residual = std::max(worst.residual, step.residual);
+    if (step.unknowns - step.rank >= worst.unknowns - worst.rank) {
+      worst.unknowns = step.unknowns, worst.rank = step.rank;
+    }
+    worst.unique = worst.unique && step.unique;
+    worst.solved = worst.solved && step.solved;
+    worst.loops_put_back = worst.loops_put_back || step.loops_put_back;
+    worst.scaled_restitution = worst.scaled_restitution || step.scaled_restitution;
+  }
+  return worst;
+}
+
+bool solves_exact_law(const Simulator& simulator) {
+  const SolveReport& report = simulator.record().report;
+  return report.status != Status::not_finite && report.residuals.worst() <= simulator.options().solving.tolerance;
+}
+
+void certify(const Simulator& simulator, const ImpulseResponse& response, const RowConditions& conditions,
+             Certificate& certificate) {
   const Record& record = simulator.record();
+  static_cast<CertificateSummary&>(certificate) = {.residual = record.report.residuals.worst(),
+                                                   .solved = solves_exact_law(simulator),
+                                                   .loops_put_back = record.put_back,
+                                                   .scaled_restitution = record.restitution_scale < 1.0};
   certificate.modes.clear();
   certificate.distance.clear();
-  certificate.solved = record.report.status == Status::converged;
-  certificate.scaled_restitution = record.restitution_scale < 1.0;
-  certificate.loops_put_back = record.put_back;
-  certificate.nearest = HUGE_VAL;
-  certificate.unique = true;
-  certificate.unknowns = certificate.rank = 0;
-  certificate.conditioning = 1.0;
   if (record.rows.rows() == 0) return;
   certificate.unknowns = response.unknowns();
   certificate.rank = response.rank();
   certificate.conditioning = response.conditioning();
-  for (std::size_t i = 0; i < record.rows.blocks().size(); ++i) {
+  const auto blocks = record.rows.blocks();
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
     const int block = static_cast<int>(i);
-    certificate.modes.push_back(response.mode(block));
-    certificate.distance.push_back(
-        std::min(response.distance_to_switch(block), distance_to_kink(simulator, response, block)));
-    certificate.nearest = std::min(certificate.nearest, certificate.distance.back());
+    const Mode mode = response.mode(block);
+    double distance = response.distance_to_switch(block);
+    if (mode != Mode::open) distance = std::min(distance, distance_to_kink(conditions, blocks[i]));
+    certificate.modes.push_back(mode);
+    certificate.distance.push_back(distance);
+    certificate.nearest = std::min(certificate.nearest, distance);
   }
   const auto& kernel = response.kernel();
   for (Eigen::Index c = 0; c < kernel.cols() && certificate.unique; ++c) {

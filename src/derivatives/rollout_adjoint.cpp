@@ -35,6 +35,7 @@ RolloutAdjoint pull_back(Simulator& twin, const Rollout& run, const Eigen::Ref<c
   StepDerivatives derivatives(twin);
   RolloutAdjoint out{.q = q_bar.col(steps), .v = v_bar.col(steps), .taus = Eigen::MatrixXd::Zero(nv, steps)};
   out.controls.setZero(static_cast<Eigen::Index>(twin.scene().actuators.size()), run.controls.cols() > 0 ? steps : 0);
+  out.certificates.resize(static_cast<std::size_t>(steps));
   for (const Parameter& parameter : parameters) out.theta.push_back(Eigen::VectorXd::Zero(parameter.size));
 
   std::vector<State> memory(static_cast<std::size_t>(std::min(run.every, std::max(1, steps))));
@@ -46,6 +47,13 @@ RolloutAdjoint pull_back(Simulator& twin, const Rollout& run, const Eigen::Ref<c
     if (done.q_next != run.q.col(k + 1) || done.v_next != run.v.col(k + 1)) {
       throw std::invalid_argument("adjoint: step " + std::to_string(k) +
                                   " of the run does not repeat itself: the scene, or what holds it, has changed");
+    }
+  };
+  const auto pull = [&](int k) -> const StepAdjoint& {
+    try {
+      return derivatives.vjp(twin, out.q, out.v, options);
+    } catch (const std::invalid_argument& refused) {
+      throw std::invalid_argument("adjoint: step " + std::to_string(k) + ": " + refused.what());
     }
   };
   for (int segment = static_cast<int>(run.checkpoints.size()) - 1; segment >= 0; --segment) {
@@ -61,7 +69,8 @@ RolloutAdjoint pull_back(Simulator& twin, const Rollout& run, const Eigen::Ref<c
         twin.restore(memory[static_cast<std::size_t>(k - first)]);
         make_step(k);
       }
-      const StepAdjoint& bars = derivatives.vjp(twin, out.q, out.v, options);
+      const StepAdjoint& bars = pull(k);
+      out.certificates[static_cast<std::size_t>(k)] = bars.certificate;
       for (std::size_t i = 0; i < parameters.size(); ++i) {
         out.theta[i] += derivatives.vjp_parameter(twin, parameters[i]);
       }

@@ -4,31 +4,12 @@
 
 #include <algorithm>
 
+#include "taut/constraints/bias.hpp"
 #include "taut/problem/block_at.hpp"
 
 namespace taut {
 
 using Eigen::MatrixXd;
-
-namespace {
-
-struct Slope {
-  double gap = 0.0, approach = 0.0, gain = 0.0;
-};
-
-// Of `gap_bias` and `spring_bias`.
-Slope one_sided_slope(double gap, double approach, bool is_spring, double correction, double penetration,
-                      const SimulatorOptions& options) {
-  const Instant when = options.instant();
-  const double left = gap + penetration;
-  if (is_spring || left >= 0.0) return {.gap = 1.0 / when.ahead};
-  const double before = std::min(0.0, left - (when.dt - when.ahead) * std::min(0.0, approach));
-  if (before == 0.0 || correction * before / when.dt < -options.stabilization.correction_speed) return {};
-  const double share = correction / when.dt;
-  return {.gap = share, .approach = approach < 0.0 ? -share * (when.dt - when.ahead) : 0.0, .gain = before / when.dt};
-}
-
-}  // namespace
 
 void add_row(const Dynamics& dynamics, const Rows& rows, int row, double scale, VectorRef out) {
   const auto blocks = rows.blocks();
@@ -59,6 +40,7 @@ void RowConditions::look_ahead(const Simulator& simulator) {
   free_joints_.advance(record.q_look, when.ahead, q_ahead_, v_ahead_);
   integration_.update(velocity, when.ahead);
   ahead_.update(model, q_ahead_, v_ahead_);
+  find_what_bends(simulator);
   ahead_rows_.clear();
   for (const Loop& loop : simulator.scene().loops) add_loop(loop, ahead_, when, ahead_rows_);
   for (const Coupling& coupling : simulator.scene().couplings) {
@@ -82,15 +64,9 @@ void RowConditions::look_ahead(const Simulator& simulator) {
 
   conditions_.setZero(nv, n);
   conditions_.middleCols(loop_start_, count) = ahead_v_ / when.dt;
-  int row = loop_start_;
-  const auto compliance = record.rows.compliance();
-  const auto turn = [&](int size, bool held) {
-    for (int k = 0; k < size; ++k, ++row) {
-      if (held && compliance[row] == 0.0) turned_.push_back(row);
-    }
-  };
-  for (const Loop& loop : simulator.scene().loops) turn(rows_of(loop.kind).size(), true);
-  for (const Coupling& coupling : simulator.scene().couplings) turn(1, !is_endless(coupling, model));
+  for (int row = loop_start_; row < loop_start_ + count; ++row) {
+    if (bends_[static_cast<std::size_t>(row - loop_start_)]) turned_.push_back(row);
+  }
   turned_G_.resize(static_cast<Eigen::Index>(turned_.size()), n);
   Eigen::VectorXd seen(n);
   for (std::size_t k = 0; k < turned_.size(); ++k) {
@@ -99,6 +75,29 @@ void RowConditions::look_ahead(const Simulator& simulator) {
     simulator.dynamics().apply(record.rows, v_ahead_, seen);
     turned_G_.row(static_cast<Eigen::Index>(k)) = seen;
   }
+}
+
+// Rows whose φ bends on the way, as the step has it: no springs, no joint that turns without end, no weld that passes
+// half a turn.
+void RowConditions::find_what_bends(const Simulator& simulator) {
+  const Scene& scene = simulator.scene();
+  const auto compliance = simulator.record().rows.compliance();
+  const auto &here = simulator.dynamics().placements(), &there = ahead_.placements();
+  bends_.clear();
+  const auto add = [&](int count, bool bends) {
+    for (int k = 0; k < count; ++k) {
+      bends_.push_back(bends && compliance[loop_start_ + static_cast<Eigen::Index>(bends_.size())] == 0.0);
+    }
+  };
+  for (const Loop& loop : scene.loops) {
+    const auto one = static_cast<std::size_t>(loop.joint_1), two = static_cast<std::size_t>(loop.joint_2);
+    const LoopRows size = rows_of(loop.kind);
+    add(size.linear, true);
+    add(size.angular,
+        size.angular < 3 || loop.angular_compliance > 0.0 ||
+            !starts_anew(size, loop_error(loop, here[one], here[two]), loop_error(loop, there[one], there[two])));
+  }
+  for (const Coupling& coupling : scene.couplings) add(1, !is_endless(coupling, scene.model));
 }
 
 void RowConditions::update(const Simulator& simulator, const ImpulseResponse& response) {
@@ -115,12 +114,16 @@ void RowConditions::update(const Simulator& simulator, const ImpulseResponse& re
     work_.resize(n);
     simulator.dynamics().apply(record.rows, record.v_look, work_);
   }
+  kink.setConstant(n, HUGE_VAL);
   const auto set = [&](int row, double distance, double correction, double penetration) {
-    const Slope slope = one_sided_slope(distance, looks_back ? work_[row] : 0.0, compliance[row] > 0.0, correction,
-                                        penetration, options);
-    gap[row] = slope.gap;
-    approach[row] = slope.approach;
-    gain[row] = slope.gain;
+    Stabilization asked = stabilization;
+    asked.penetration = penetration;
+    const GapBias bias = bias_of_gap(distance, looks_back ? work_[row] : 0.0, compliance[row] > 0.0, correction,
+                                     options.instant(), asked);
+    gap[row] = bias.gap;
+    approach[row] = bias.approach;
+    gain[row] = bias.gain;
+    kink[row] = bias.kink;
   };
   for (int i = 0; i < contacts; ++i) {
     if (response.mode(i) == Mode::open) continue;
@@ -135,8 +138,13 @@ void RowConditions::update(const Simulator& simulator, const ImpulseResponse& re
         stabilization.limit_correction, 0.0);
   }
   for (const Bounce& bounce : simulator.bouncing()) {
-    const double e = record.restitution_scale * bounce.restitution;
-    if (e * bounce.approach > bounce.without) continue;
+    const double e = record.restitution_scale * bounce.restitution, asked = e * bounce.approach;
+    const double to_other = std::abs(asked - bounce.without);
+    if (asked > bounce.without) {
+      kink[bounce.row] = std::min(kink[bounce.row], to_other);
+      continue;
+    }
+    kink[bounce.row] = to_other;
     approach[bounce.row] = e;
     gap[bounce.row] = gain[bounce.row] = 0.0;
   }
@@ -145,55 +153,43 @@ void RowConditions::update(const Simulator& simulator, const ImpulseResponse& re
   if (loop_start_ < n) update_loops(simulator);
 }
 
-// bias = k φ/dt + weight (φ(q ⊕ ahead v) − φ − ahead J v)/dt, k the share that is corrected; of springs φ/ahead.
+// bias = rate φ + share (φ(q ⊕ ahead v) − φ − ahead J v)/dt of rigid rows, φ/ahead of springs.
 void RowConditions::update_loops(const Simulator& simulator) {
   const Record& record = simulator.record();
   const auto& model = simulator.scene().model;
   const auto& options = simulator.options();
   const Instant when = options.instant();
-  const double weight = when.ahead < when.dt ? 3.0 : 1.0;  // as in `loop_bend`
-  const double share = options.stabilization.loop_correction;
+  const double share = bend_share(when) / when.dt;
   const auto compliance = record.rows.compliance();
-  const auto hold = [&](int row, const LoopVector& error) {
-    for (int k = 0; k < error.size(); ++k) {
-      if (compliance[row + k] > 0.0) {
-        gap[row + k] = 1.0 / when.ahead;
-        continue;
-      }
-      ahead[row + k] = weight / when.dt;
-      gap[row + k] = (share - weight) / when.dt;
-      gain[row + k] = error[k] / when.dt;
-      if (record.asked_again) {
-        rate[row + k] = 0.0;
-      } else {
-        approach[row + k] = -weight * when.ahead / when.dt;
-      }
+  int row = loop_start_;
+  const auto hold = [&](const LoopVector& error) {
+    const auto size = error.size();
+    const ClosureBias bias = bias_of_closure(error, compliance.segment(row, size), when, options.stabilization);
+    if (bias.capped) {
+      capped_.push_back({row, bias.rate, LoopVector(bias.rigid / bias.size)});
+    } else {
+      gain.segment(row, size) = bias.rigid / when.dt;
     }
-    const double size = error.norm(), speed = options.stabilization.correction_speed;
-    if (share * size / when.dt <= speed) return;
-    capped_.push_back({row, speed / size, LoopVector(error / size)});
-    for (int k = 0; k < error.size(); ++k) {
-      if (compliance[row + k] > 0.0) continue;
-      gap[row + k] += speed / size - share / when.dt;
-      gain[row + k] = 0.0;
+    gap.segment(row, size) = bias.slope;
+    kink.segment(row, size).setConstant(bias.kink);
+    for (Eigen::Index k = 0; k < size; ++k, ++row) {
+      if (!bends_[static_cast<std::size_t>(row - loop_start_)]) continue;
+      ahead[row] = share;
+      gap[row] -= share;
+      if (record.asked_again) {
+        rate[row] = 0.0;
+      } else {
+        approach[row] = -share * when.ahead;
+      }
     }
   };
-  int row = loop_start_;
   for (const Loop& loop : simulator.scene().loops) {
     const auto& placements = simulator.dynamics().placements();
-    const LoopRows size = rows_of(loop.kind);
-    LoopVector error = loop_error(loop, placements[static_cast<std::size_t>(loop.joint_1)],
-                                  placements[static_cast<std::size_t>(loop.joint_2)]);
-    if (loop.compliance > 0.0) error.head(size.linear).setZero();
-    if (loop.angular_compliance > 0.0) error.tail(size.angular).setZero();
-    hold(row, error);
-    row += size.size();
+    hold(loop_error(loop, placements[static_cast<std::size_t>(loop.joint_1)],
+                    placements[static_cast<std::size_t>(loop.joint_2)]));
   }
   for (const Coupling& coupling : simulator.scene().couplings) {
-    if (!is_endless(coupling, model)) {  // else held by velocity alone
-      hold(row, LoopVector::Constant(1, coupling_error(coupling, model, record.q_look)));
-    }
-    ++row;
+    hold(LoopVector::Constant(1, coupling_error(coupling, model, record.q_look)));
   }
 }
 

@@ -2,8 +2,13 @@
 
 #include <pinocchio/spatial.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <stdexcept>
+#include <utility>
+
+#include "taut/solvers/solver.hpp"
 
 namespace taut {
 
@@ -24,6 +29,22 @@ void check(const char* name, const ConstVectorRef& x, int size) {
                                 " entries, expected " + std::to_string(size));
   }
   if (!x.allFinite()) throw std::invalid_argument(std::string("derivatives: ") + name + " is not finite");
+}
+
+// The modes that are differentiated are those of Signorini, Coulomb and maximum dissipation. Where the answer of
+// another law happens to obey them, as where everything sticks or flies, its derivative is theirs.
+void require_exact_law(const Simulator& simulator) {
+  const auto all = solvers();
+  const auto& options = simulator.options();
+  const auto info = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == options.solver; });
+  if (info == all.end() || info->model == Model::ncp || solves_exact_law(simulator)) return;
+  char numbers[80];
+  std::snprintf(numbers, sizeof numbers, "residual %.1e m/s, tolerance %.1e",
+                simulator.record().report.residuals.worst(), options.solving.tolerance);
+  throw std::invalid_argument("derivatives: the last step was solved by '" + options.solver + "', a solver of the " +
+                              to_string(info->model) +
+                              " model, and its answer does not solve the exact contact law that is differentiated (" +
+                              numbers + "); use solver='auto' or another of the NCP model (docs/models.md)");
 }
 
 }  // namespace
@@ -83,6 +104,7 @@ void StepDerivatives::prepare(const Simulator& simulator, const StepDerivativeOp
   if (!unknown_joint_.empty()) {
     throw std::invalid_argument("derivatives: joint '" + unknown_joint_ + ", has none yet");
   }
+  require_exact_law(simulator);
   validate(options.collision);
   const Instant when = sim.instant();
   integration_.update(record.v_plus, when.ahead);
@@ -92,6 +114,7 @@ void StepDerivatives::prepare(const Simulator& simulator, const StepDerivativeOp
   response_.update(record.problem(), record.impulse.head(n), record.velocity.head(n), conditions_.turned());
   motion_.update(simulator, response_, options.collision, options.move_contacts);
   conditions_.update(simulator, response_);
+  certify(simulator, response_, conditions_, certificate_);
 }
 
 // v⁺ = v + dt h(v) + dt a: h takes the turning of a floating base's axes out of its acceleration.
@@ -163,7 +186,6 @@ void StepDerivatives::linearize(const Simulator& simulator, const StepDerivative
   motion_.fill(simulator, response_);
   if (simulator.record().rows.rows() > 0) conditions_.fill(simulator, motion_);
   smooth(simulator);
-  certify(simulator, response_, jacobian_.certificate);
 }
 
 // dλ = −Z A⁻ W (J dv⁺|λ + …): before the velocities have their answer.
@@ -211,6 +233,7 @@ const StepJacobian& StepDerivatives::jacobian(const Simulator& simulator, const 
   const int n = record.rows.rows(), nv = model.nv;
   const double dt = simulator.options().dt;
   StepJacobian& out = jacobian_;
+  out.certificate = certificate_;
   if (record.is_fast || options.impulses) {  // what forces do alone
     mobility_.update(simulator.dynamics(), {}, {}, conditions_.conditions());
   }
@@ -277,9 +300,9 @@ const StepJacobian& StepDerivatives::jacobian(const Simulator& simulator, const 
   return out;
 }
 
-std::pair<VectorXd, VectorXd> StepDerivatives::jvp(const Simulator& simulator, const ConstVectorRef& dq_start,
-                                                   const ConstVectorRef& dv_start, const ConstVectorRef& dtau,
-                                                   const StepDerivativeOptions& options) {
+StepTangent StepDerivatives::jvp(const Simulator& simulator, const ConstVectorRef& dq_start,
+                                 const ConstVectorRef& dv_start, const ConstVectorRef& dtau,
+                                 const StepDerivativeOptions& options) {
   const auto& model = simulator.scene().model;
   check("dq", dq_start, model.nv), check("dv", dv_start, model.nv), check("dtau", dtau, model.nv);
   linearize(simulator, options);
@@ -310,7 +333,7 @@ std::pair<VectorXd, VectorXd> StepDerivatives::jvp(const Simulator& simulator, c
     v -= force;
   }
   integration_.apply(q, v);
-  return {std::move(q), std::move(v)};
+  return {std::move(q), std::move(v), certificate_};
 }
 
 const StepAdjoint& StepDerivatives::vjp(const Simulator& simulator, const ConstVectorRef& q_bar,
@@ -323,6 +346,7 @@ const StepAdjoint& StepDerivatives::vjp(const Simulator& simulator, const ConstV
   const double dt = simulator.options().dt;
   const int n = record.rows.rows();
   StepAdjoint& out = bars_;
+  out.certificate = certificate_;
   out.q = q_bar;
   plus_ = v_bar;
   integration_.apply_transpose(out.q, plus_);

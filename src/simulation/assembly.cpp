@@ -131,6 +131,23 @@ MatrixXd closure_jacobian(const Scene& scene, const ConstVectorRef& q) {
   return closure.jacobian();
 }
 
+LoopGap limit_excess(const Scene& scene, const ConstVectorRef& q) {
+  const auto& model = scene.model;
+  LoopGap worst;
+  if (!q.allFinite()) return {std::nan(""), std::nan("")};
+  Kinematics oM(model);
+  oM.update(model, q);
+  for (const JointRow& row : joint_rows(model, scene.ball_limits)) {
+    if (row.kind == JointRow::Kind::dry_friction) continue;
+    // What moves without turning slides; a helix turns.
+    const bool turns = row.kind == JointRow::Kind::ball_limit ||
+                       !oM.columns(row.joint).col(row.dof - model.idx_vs[row.joint]).tail<3>().isZero(1e-12);
+    double& excess = turns ? worst.angular : worst.linear;
+    excess = std::max(excess, -limit_gap(model, row, q));
+  }
+  return worst;
+}
+
 VectorXd assemble(const Scene& scene, const ConstVectorRef& start, const AssemblyOptions& options) {
   const auto& model = scene.model;
   if (start.size() != model.nq) {

@@ -2,7 +2,9 @@
 #include <pinocchio/algorithm/joint-configuration.hpp>
 
 #include <algorithm>
+#include <utility>
 
+#include "taut/constraints/bias.hpp"
 #include "taut/simulation/simulator.hpp"
 
 namespace taut {
@@ -101,7 +103,6 @@ void Simulator::closure_errors(const Placements& oM, const ConstVectorRef& q, Ve
 void Simulator::close_loops() {
   const auto& model = scene_->model;
   const Instant when = options_.instant();
-  const Stabilization& stabilization = options_.stabilization;
   v_ahead_ = record_.v_look;
   work_ = when.ahead * record_.v_look;
   pinocchio::integrate(model, ConstVectorRef(record_.q_look), ConstVectorRef(work_), VectorRef(q_ahead_));
@@ -115,51 +116,36 @@ void Simulator::close_loops() {
   bend_.head(record_.rows.rows()).setZero();
   auto bend = bend_.segment(record_.loop_start, closure_rows_);
   loop_bend(error_, ahead_, approach_.segment(record_.loop_start, closure_rows_), when, bend);
+  // Springs bend nothing, nor does a joint that turns without end.
+  const auto compliance = std::as_const(record_.rows).compliance().segment(record_.loop_start, closure_rows_);
   int row = 0;
+  const auto ask = [&](const LoopVector& error, bool bends) {
+    const auto size = error.size();
+    const ClosureBias asked = bias_of_closure(error, compliance.segment(row, size), when, options_.stabilization);
+    bias.segment(row, size) = asked.value;
+    closing_.segment(row, size) = asked.closing;
+    for (Eigen::Index k = 0; k < size; ++k, ++row) {
+      if (!bends || compliance[row] > 0.0) bend[row] = 0.0;
+    }
+  };
   for (const Loop& loop : scene_->loops) {
-    const int size = rows_of(loop.kind).size();
-    bias.segment(row, size) = loop_correction(error_.segment(row, size), when, stabilization);
-    row += size;
+    const LoopRows size = rows_of(loop.kind);
+    const LoopVector error = error_.segment(row, size.size()), ahead = ahead_.segment(row, size.size());
+    if (starts_anew(size, error, ahead)) bend.segment(row + size.linear, size.angular).setZero();
+    const bool has_springs = loop.compliance > 0.0 || loop.angular_compliance > 0.0;  // whose φ `error_` leaves out
+    ask(has_springs ? loop_error(loop, dynamics_.placements()[loop.joint_1], dynamics_.placements()[loop.joint_2])
+                    : error,
+        true);
   }
-  for (; row < closure_rows_; ++row) {
-    bias[row] = loop_correction(error_.segment(row, 1), when, stabilization)[0];
+  for (const Coupling& coupling : scene_->couplings) {
+    ask(LoopVector::Constant(1, coupling_error(coupling, model, record_.q_look)), !is_endless(coupling, model));
   }
-  closing_ = bias;
-  left_ = error_ - when.dt * bias;
-  forget_half_turns(bend);
-  set_springs(bias, bend);
+  left_ = error_ - when.dt * closing_;
 
   // Redundant rows bend alike, but for the third order. Left in, that would make a problem without a solution.
   solver_.factor_joints(record_.problem());
   solver_.reconcile(bend_.head(record_.rows.rows()));
   bias += bend;
-}
-
-// Rows with compliance are springs, no errors to correct; a joint that turns without end has no position that bends.
-void Simulator::set_springs(VectorRef bias, VectorRef bend) const {
-  const Instant when = options_.instant();
-  const auto& placements = dynamics_.placements();
-  int row = 0;
-  for (const Loop& loop : scene_->loops) {
-    const LoopRows size = rows_of(loop.kind);
-    if (loop.compliance > 0.0 || loop.angular_compliance > 0.0) {
-      const LoopVector error = loop_error(loop, placements[loop.joint_1], placements[loop.joint_2]);
-      const auto set = [&](int first, int count) {
-        bias.segment(row + first, count) = error.segment(first, count) / when.ahead;
-        bend.segment(row + first, count).setZero();
-      };
-      if (loop.compliance > 0.0) set(0, size.linear);
-      if (loop.angular_compliance > 0.0) set(size.linear, size.angular);
-    }
-    row += size.size();
-  }
-  for (const Coupling& coupling : scene_->couplings) {
-    if (coupling.compliance > 0.0) {
-      bias[row] = spring_bias(coupling_error(coupling, scene_->model, record_.q_look), when);
-    }
-    if (coupling.compliance > 0.0 || is_endless(coupling, scene_->model)) bend[row] = 0.0;
-    ++row;
-  }
 }
 
 // Where loops are open by a little, rows that would repeat others do so but for that little. A contradiction that
@@ -175,17 +161,6 @@ void Simulator::reconcile_rows() {
     if (std::abs(change) * options_.dt > kSlack) continue;
     bias[row] += change;
     record_.g[row] += change;
-  }
-}
-
-// A rotation vector jumps where a weld passes half a turn: 2 π in a step is no motion.
-void Simulator::forget_half_turns(VectorRef rows) const {
-  int row = 0;
-  for (const Loop& loop : scene_->loops) {
-    const LoopRows size = rows_of(loop.kind);
-    auto turn = rows.segment(row + size.linear, size.angular);
-    if (size.angular == 3 && (ahead_ - error_).segment(row + size.linear, 3).norm() > EIGEN_PI) turn.setZero();
-    row += size.size();
   }
 }
 

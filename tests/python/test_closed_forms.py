@@ -146,6 +146,32 @@ def test_torque_free_body_keeps_its_momentum():
     assert errors[2] / errors[1] == pytest.approx(0.5, abs=0.02)
 
 
+@pytest.mark.parametrize("turn", [1e-3, 0.1, 1.0, 2.0, 3.0, 5.0, 10.0, 100.0])
+def test_a_body_that_spins_freely_never_gains_energy(turn, rng):
+    """However fast, and about its middle axis, where it tumbles; `turn` in rad a step, of moments up to 1e4 apart."""
+    scene, dt, steps = taut.Scene(), 1e-2, 2000
+    scene.gravity = [0, 0, 0]
+    ratios, v = 10.0 ** rng.uniform(-4, 0, size=(6, 3)), np.zeros(36)
+    for k, moments in enumerate(ratios):  # second moments of mass: what any body has
+        inertia = np.diag(moments.sum() - moments)
+        scene.add_body(f"body_{k}", None, 1.0, [2.0 * k, 0, 0], inertia=inertia)
+        axis = np.eye(3)[np.argsort(np.diag(inertia))[1]] if k % 2 else np.zeros(3)
+        omega = axis + 10.0 ** (-2 * (k % 2)) * rng.normal(size=3)
+        v[6 * k + 3 : 6 * k + 6] = turn / dt * omega / np.linalg.norm(omega)
+    path = taut.Simulator(scene, dt=dt).rollout(scene.q0, v, steps=steps)
+    assert np.isfinite(path.v).all()
+    omega = path.v.reshape(-1, 6, 6)[:, :, 3:]
+    moments = ratios.sum(axis=1, keepdims=True) - ratios
+    energy = (moments * omega**2).sum(axis=2)
+    # Rounding as the condition of the inertia has it.
+    rounding = 1e-14 * np.sqrt(steps) * moments.max(axis=1) / moments.min(axis=1)
+    assert (energy.max(axis=0) / energy[0] - 1 < rounding).all()
+    if turn <= 3.0:
+        assert (energy.min(axis=0) / energy[0] - 1 > -rounding).all()
+        momentum = np.linalg.norm(moments * omega, axis=2)
+        np.testing.assert_allclose(momentum, np.tile(momentum[0], (len(momentum), 1)), rtol=1e-6)
+
+
 def momenta(q: np.ndarray, v: np.ndarray, masses, radius: float) -> tuple[np.ndarray, np.ndarray]:
     """Linear, and angular about the origin, of balls."""
     linear, angular = np.zeros(3), np.zeros(3)

@@ -11,6 +11,8 @@ import pinocchio
 import pytest
 
 import taut
+from taut.experiments.loops.solvers import violation
+from taut.loading import from_pinocchio
 from taut.mechanisms import Sketch
 
 DT = 1e-3
@@ -382,3 +384,32 @@ def test_loops_that_start_open_close_no_faster_than_allowed():
     assert gaps[0] > 1e-3
     assert max(gaps[20:]) < 1e-6
     assert np.abs(path.v).max() < 30  # metres a second and radians: light rods turn, nothing is thrown
+
+
+def test_how_far_joints_are_beyond_their_limits():
+    """By hand: a slide in metres, a hinge and a ball joint in radians; r_pen of [KL] counts them."""
+    model = pinocchio.Model()
+    for name, joint in (
+        ("slide", pinocchio.JointModelPX()),
+        ("hinge", pinocchio.JointModelRZ()),
+        ("ball", pinocchio.JointModelSpherical()),
+    ):
+        index = model.addJoint(0, joint, pinocchio.SE3.Identity(), name)
+        model.appendBodyToJoint(index, pinocchio.Inertia.FromSphere(1.0, 0.1), pinocchio.SE3.Identity())
+    model.lowerPositionLimit[:2] = [-0.1, -0.5]
+    model.upperPositionLimit[:2] = [0.2, 0.5]
+    scene = from_pinocchio(model, pinocchio.GeometryModel())
+    scene.set_ball_limit("ball", 0.3)
+    q = pinocchio.neutral(model)
+    assert scene.limit_excess(q) == (0.0, 0.0)
+    beyond = q.copy()
+    beyond[0] = 0.23
+    assert scene.limit_excess(beyond) == pytest.approx((0.03, 0.0))
+    beyond[1] = -0.54
+    assert scene.limit_excess(beyond) == pytest.approx((0.03, 0.04))
+    turned = q.copy()
+    turned[2:] = [np.sin(0.2), 0, 0, np.cos(0.2)]  # by 0.4 rad
+    assert scene.limit_excess(turned) == pytest.approx((0.0, 0.1))
+    assert scene.limit_excess([beyond, turned]) == pytest.approx((0.03, 0.1))
+    assert violation(scene, turned) == pytest.approx(0.1)
+    assert np.isnan(scene.limit_excess(np.full(model.nq, np.nan))).all()

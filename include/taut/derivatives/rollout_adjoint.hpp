@@ -23,6 +23,7 @@ struct RolloutAdjoint {
   Eigen::MatrixXd taus;        ///< nv × steps
   Eigen::MatrixXd controls{};  ///< actuators × steps, or no column without controls
   std::vector<Eigen::VectorXd> theta{};
+  std::vector<CertificateSummary> certificates{};  ///< of each step
 };
 
 /// `q_bar` and `v_bar`, nv × (steps + 1): the gradient of the cost by each state, in its tangent. `twin` is a simulator

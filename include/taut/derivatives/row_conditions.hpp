@@ -27,8 +27,9 @@ class RowConditions {
   /// The coefficients of the rows that are not open.
   void update(const Simulator& simulator, const ImpulseResponse& response);
 
-  // Of each row, see above; `gain` is that of the share of an error that is corrected.
-  Eigen::VectorXd rate, approach, gap, ahead, gain;
+  // Of each row, see above; `gain` is that of the share of an error that is corrected, `kink` how far (m/s) its bias is
+  // from where its slope changes.
+  Eigen::VectorXd rate, approach, gap, ahead, gain, kink;
   bool depends_on_v() const { return depends_on_v_; }
 
   /// Dense, after `motion.fill`: transposed, nv × rows.
@@ -41,6 +42,7 @@ class RowConditions {
   void pull_ahead(const ConstVectorRef& y, VectorRef q_bar, VectorRef v_bar) const;
 
  private:
+  void find_what_bends(const Simulator& simulator);
   void update_loops(const Simulator& simulator);
 
   Dynamics ahead_;
@@ -50,13 +52,14 @@ class RowConditions {
   /// A correction that would be faster than allowed keeps its speed and turns with φ.
   struct Capped {
     int row;
-    double speed;  ///< by |φ|
+    double speed;  ///< by |φ| of its rigid rows
     LoopVector way;
   };
   std::vector<Capped> capped_;
   int loop_start_ = 0;
   Eigen::MatrixXd ahead_J_;  ///< nv × loop rows: J of the loops at q_ahead
   Eigen::MatrixXd ahead_q_, ahead_v_, conditions_, turned_G_, dq_, dv_;
+  std::vector<char> bends_;  ///< of the rows of loops and couplings
   std::vector<int> turned_;
   Eigen::VectorXd q_ahead_, v_ahead_, work_;
   bool depends_on_v_ = false;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "taut/derivatives/certificate.hpp"
@@ -25,12 +24,19 @@ struct StepJacobian {
   Certificate certificate;
 };
 
+/// Of (δq, δv, δτ): where they lead.
+struct StepTangent {
+  Eigen::VectorXd q, v;
+  Certificate certificate;
+};
+
 /// Adjoints of (q, v, τ), in their tangents, of external forces (6 × njoints, in the joints' frames) and of the
 /// actuators' controls, where they were given.
 struct StepAdjoint {
   Eigen::VectorXd q, v, tau;
   Eigen::Matrix<double, 6, Eigen::Dynamic> force;
   Eigen::VectorXd control;
+  Certificate certificate;
 };
 
 struct StepDerivativeOptions {
@@ -50,15 +56,15 @@ class StepDerivatives {
  public:
   explicit StepDerivatives(const Simulator& simulator);
 
-  /// Of the simulator's last step. Throws std::invalid_argument if there was none, if it is not finite, or if it has
-  /// something whose derivative is not there (actuators on loops, softening).
+  /// Of the simulator's last step. Throws std::invalid_argument if there was none, if it is not finite, if it has
+  /// something whose derivative is not there (actuators on loops, softening), or if a solver of another contact model
+  /// has made it and its answer does not solve the exact law, which is what is differentiated.
   const StepJacobian& jacobian(const Simulator& simulator, const StepDerivativeOptions& options = {});
 
   /// (δq⁺, δv⁺) of (δq, δv, δτ), without the Jacobian. Throws as `jacobian` does, and on wrong sizes and values that
   /// are not finite.
-  std::pair<Eigen::VectorXd, Eigen::VectorXd> jvp(const Simulator& simulator, const ConstVectorRef& dq,
-                                                  const ConstVectorRef& dv, const ConstVectorRef& dtau,
-                                                  const StepDerivativeOptions& options = {});
+  StepTangent jvp(const Simulator& simulator, const ConstVectorRef& dq, const ConstVectorRef& dv,
+                  const ConstVectorRef& dtau, const StepDerivativeOptions& options = {});
 
   /// The adjoint for one of (q⁺, v⁺): one transposed solve and sweeps over the bodies, without any matrix of the size
   /// of the model. Throws likewise.
@@ -68,8 +74,8 @@ class StepDerivatives {
   /// The adjoints of parameters, after `vjp` of the same step.
   Eigen::VectorXd vjp_parameter(const Simulator& simulator, const Parameter& parameter);
 
-  /// Of the last `jacobian` or `jvp`.
-  const Certificate& certificate() const { return jacobian_.certificate; }
+  /// Of the last derivative.
+  const Certificate& certificate() const { return certificate_; }
 
  private:
   void prepare(const Simulator& simulator, const StepDerivativeOptions& options);
@@ -96,6 +102,7 @@ class StepDerivatives {
   };
   std::vector<Base> bases_;  ///< joints whose axes turn while they move
 
+  Certificate certificate_;
   StepJacobian jacobian_;
   StepAdjoint bars_;
   std::vector<pinocchio::Force> forces_;

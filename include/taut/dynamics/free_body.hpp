@@ -46,6 +46,9 @@ class FreeBody {
 ///
 /// which keeps energy and the size of the momentum. Taken at ω instead, the gyroscopic torque of a tumbling body would
 /// feed it in every step, exponentially in the end. dt = 0 gives ω.
+///
+/// Zero where none is found, for a body that turns by more than half a turn in dt: no gyroscopic torque then, which
+/// keeps the energy, too.
 Eigen::Vector3d midpoint_spin(const Eigen::Matrix3d& inertia, const Eigen::Vector3d& omega, double dt);
 
 /// d(m × I m)/dm.

@@ -17,6 +17,10 @@ Eigen::VectorXd closure_error(const Scene& scene, const ConstVectorRef& q);
 /// Its derivative in the tangent space of q: the rows J of loops and couplings.
 Eigen::MatrixXd closure_jacobian(const Scene& scene, const ConstVectorRef& q);
 
+/// How far joints are beyond their limits in a configuration, at worst: m of those that slide, rad of those that turn.
+/// Zero within them; NaN if q is.
+LoopGap limit_excess(const Scene& scene, const ConstVectorRef& q);
+
 struct AssemblyOptions {
   double tolerance = 1e-10;  ///< m and rad, of every row
   int max_iterations = 200;

@@ -90,13 +90,11 @@ class Simulator {
   template <typename Placements>
   void closure_errors(const Placements& oM, const ConstVectorRef& q, VectorRef error) const;
   void close_loops();
-  void set_springs(VectorRef bias, VectorRef bend) const;
   void reconcile_rows();
   bool loops_are_left_open(double allowed);
   void close_left_open();
   void ask_again();
   bool put_back();
-  void forget_half_turns(VectorRef rows) const;
   void set_bias();
   void soften_rows();
   void solve();

@@ -89,8 +89,12 @@ def _answer(scene: Scene, sample: Sample, solver: str) -> dict[str, Any]:
 
 
 def violation(scene: Scene, q: np.ndarray) -> float:
-    """r_pen [KL, eq. (173)]: the worst of closure errors and penetrations, m and rad."""
+    """r_pen [KL, eqs. (83), (84), (173)]: the worst of closure errors, limits passed and penetrations, m and rad alike.
+
+    What joints of a tree leave free cannot come open; in reduced coordinates their limits are all that is left of them.
+    """
     open_by = max((float(np.abs(error).max()) for error in scene.loop_errors(q).values()), default=0.0)
+    open_by = max(open_by, *scene.limit_excess(q))
     probe = Simulator(scene, dt=DT).step(q, np.zeros(scene.model.nv))
     return max([open_by, *(-contact.gap for contact in probe.contacts)])
 
