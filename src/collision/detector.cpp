@@ -48,9 +48,24 @@ CollisionDetector::CollisionDetector(const pinocchio::GeometryModel& geometry, N
   touches_.reserve(64);
   origins_.reserve(64);
 
+  surround(geometry);
+  build_groups();
+
+  request_.num_max_contacts = 1;
+  request_.enable_contact = true;
+  // Height fields go through Coal's wrapper.
+  request_.gjk_initial_guess = coal::GJKInitialGuess::CachedGuess;
+  request_.gjk_tolerance = vanilla_.options().tolerance;
+  request_.epa_tolerance = vanilla_.options().tolerance;
+  request_.gjk_max_iterations = static_cast<std::size_t>(vanilla_.options().max_iterations);
+  request_.epa_max_iterations = static_cast<std::size_t>(vanilla_.options().max_epa_iterations);
+}
+
+void CollisionDetector::surround(const pinocchio::GeometryModel& geometry) {
+  const auto& objects = geometry.geometryObjects;
   std::size_t joints = 1;
   for (const auto& object : objects) joints = std::max(joints, object.parentJoint + 1);
-  hulls_.resize(joints);
+  hulls_.assign(joints, Hull{});
   body_balls_.resize(joints);
   std::vector<bool> begun(joints, false);
   for (std::size_t i = 0; i < objects.size(); ++i) {
@@ -73,16 +88,6 @@ CollisionDetector::CollisionDetector(const pinocchio::GeometryModel& geometry, N
     hull.center += (radius - hull.radius) / distance * (center - hull.center);
     hull.radius = radius * (1.0 + 1e-12);
   }
-  build_groups();
-
-  request_.num_max_contacts = 1;
-  request_.enable_contact = true;
-  // Height fields go through Coal's wrapper.
-  request_.gjk_initial_guess = coal::GJKInitialGuess::CachedGuess;
-  request_.gjk_tolerance = vanilla_.options().tolerance;
-  request_.epa_tolerance = vanilla_.options().tolerance;
-  request_.gjk_max_iterations = static_cast<std::size_t>(vanilla_.options().max_iterations);
-  request_.epa_max_iterations = static_cast<std::size_t>(vanilla_.options().max_epa_iterations);
 }
 
 CollisionMemory CollisionDetector::memory() const {

@@ -7,9 +7,10 @@
 
 namespace taut {
 
-// Whether anything may bounce: read at every step, as surfaces are.
+// Whether anything may bounce.
 bool Simulator::has_restitution() const {
-  return pairs_bounce_ || (scene_->limits.restitution.array() > 0.0).any() ||
+  return std::any_of(pair_restitution_.begin(), pair_restitution_.end(), [](double e) { return e > 0.0; }) ||
+         (scene_->limits.restitution.array() > 0.0).any() ||
          std::any_of(scene_->surfaces.begin(), scene_->surfaces.end(),
                      [](const Surface& surface) { return surface.restitution > 0.0; });
 }

@@ -65,7 +65,7 @@ class StepDerivatives {
   const StepAdjoint& vjp(const Simulator& simulator, const ConstVectorRef& q_bar, const ConstVectorRef& v_bar,
                          const StepDerivativeOptions& options = {});
 
-  /// The adjoints of parameters, after `vjp` of the same step.
+  /// The adjoints of parameters. Throws std::invalid_argument if the last call was not `vjp` of the same step.
   Eigen::VectorXd vjp_parameter(const Simulator& simulator, const Parameter& parameter);
 
   /// Of the last `jacobian` or `jvp`.
@@ -94,7 +94,8 @@ class StepDerivatives {
     int dof;
     bool planar;
   };
-  std::vector<Base> bases_;  ///< joints whose axes turn while they move
+  std::vector<Base> bases_;   ///< joints whose axes turn while they move
+  std::uint64_t pulled_ = 0;  ///< the step that multipliers are of: the last call was `vjp`
 
   StepJacobian jacobian_;
   StepAdjoint bars_;
