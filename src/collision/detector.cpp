@@ -124,11 +124,14 @@ void CollisionDetector::place(const pinocchio::GeometryModel& geometry, const st
     pose.translation.noalias() = oMj.rotation() * jMg.translation();
     pose.translation += oMj.translation();
     Ball& ball = balls_[i];
-    ball.center = pose * shapes_[i].center;
+    // Of meshes and height fields; all others are about their origins.
+    const bool is_off = shapes_[i].kind == Shape::Kind::convex || shapes_[i].kind == Shape::Kind::height_field;
+    ball.center = is_off ? Vector3d(pose * shapes_[i].center) : pose.translation;
     ball.radius = shapes_[i].radius;
     ball.travel = 0.0;
     if (object.parentJoint != 0) {
-      const Vector3d center = jMg.rotation() * shapes_[i].center + jMg.translation();
+      const Vector3d center =
+          is_off ? Vector3d(jMg.rotation() * shapes_[i].center + jMg.translation()) : Vector3d(jMg.translation());
       ball.travel = dt * fastest(velocity[object.parentJoint], center, ball.radius);
     }
   }

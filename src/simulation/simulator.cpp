@@ -125,16 +125,17 @@ void Simulator::list_joint_rows() {
 void Simulator::list_pairs() {
   const auto& objects = scene_->geometry.geometryObjects;
   const auto& pairs = scene_->geometry.collisionPairs;
-  const auto list = [&](const auto& by_names, std::vector<double>& values) {
-    values.assign(pairs.size(), -1.0);
+  pair_mu_.assign(pairs.size(), nullptr);
+  pair_restitution_.assign(pairs.size(), -1.0);
+  const auto list = [&](const auto& by_names, auto&& take) {
     if (by_names.empty()) return;
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       const auto found = by_names.find(std::minmax(objects[pairs[i].first].name, objects[pairs[i].second].name));
-      if (found != by_names.end()) values[i] = found->second;
+      if (found != by_names.end()) take(i, found->second);
     }
   };
-  list(scene_->pair_friction, pair_mu_);
-  list(scene_->pair_restitution, pair_restitution_);
+  list(scene_->pair_friction, [&](std::size_t i, const double& mu) { pair_mu_[i] = &mu; });
+  list(scene_->pair_restitution, [&](std::size_t i, double e) { pair_restitution_[i] = e; });
 }
 
 // What was edited since the last step, if that leaves the simulator a scene it can step.
@@ -161,9 +162,15 @@ void Simulator::follow(const SceneValues::Difference& edited) {
 }
 
 void Simulator::require_unedited() const {
-  if (values_.equal(*scene_)) return;
-  throw std::invalid_argument("derivatives: " + values_.difference(*scene_).first +
-                              " was edited since the last step; step again, or differentiate before you edit");
+  const auto refuse = [](const std::string& what) {
+    throw std::invalid_argument("derivatives: " + what +
+                                " was edited since the last step; step again, or differentiate before you edit");
+  };
+  if (!values_.equal(*scene_)) refuse(values_.difference(*scene_).first);
+  for (const Contact& contact : record_.contacts) {
+    const double* own = pair_mu_[static_cast<std::size_t>(contact.pair)];
+    if (own && *own != contact.mu) refuse("the friction of a pair");
+  }
 }
 
 void Simulator::check(const ConstVectorRef& q, const ConstVectorRef& v, const ConstVectorRef& tau,

@@ -18,8 +18,8 @@ bool Simulator::has_restitution() const {
 void Simulator::set_surfaces() {
   for (Contact& contact : record_.contacts) {
     const auto& pair = scene_->geometry.collisionPairs[static_cast<std::size_t>(contact.pair)];
-    const double mu = pair_mu_[static_cast<std::size_t>(contact.pair)];
-    contact.mu = mu >= 0.0 ? mu : scene_->combined_friction(pair.first, pair.second);
+    const double* own = pair_mu_[static_cast<std::size_t>(contact.pair)];
+    contact.mu = own ? *own : scene_->combined_friction(pair.first, pair.second);
     const double e = pair_restitution_[static_cast<std::size_t>(contact.pair)];
     contact.restitution = e >= 0.0 ? e : scene_->combined_restitution(pair.first, pair.second);
     contact.compliance = scene_->surfaces[pair.first].compliance + scene_->surfaces[pair.second].compliance;

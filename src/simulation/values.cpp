@@ -7,6 +7,13 @@
 #include <cstring>
 #include <type_traits>
 
+// What is compared in every step is worth its own code at every place.
+#if defined(__GNUC__)
+#define TAUT_INLINE __attribute__((always_inline))
+#else
+#define TAUT_INLINE
+#endif
+
 namespace taut {
 
 namespace {
@@ -14,7 +21,6 @@ namespace {
 enum class Kind {
   size,
   tree,
-  joint_kind,
   shape_body,
   pair,
   loop_bodies,
@@ -33,10 +39,7 @@ enum class Kind {
   spring_reference,
   limit_restitution,
   limit_compliance,
-  friction,
-  restitution,
-  compliance,
-  priority,
+  surface,
   friction_rule,
   shape_placement,
   shape,
@@ -57,6 +60,7 @@ constexpr std::array kSizes{
     "the number of collision pairs",
     "the number of inertias",
     "the number of joint placements",
+    "the number of parents",
     "the number of loops",
     "the number of couplings",
     "the number of actuators",
@@ -82,6 +86,7 @@ std::array<std::ptrdiff_t, kSizes.size()> sizes_of(const Scene& scene) {
           count(scene.geometry.collisionPairs),
           count(model.inertias),
           count(model.jointPlacements),
+          count(model.parents),
           count(scene.loops),
           count(scene.couplings),
           count(scene.actuators),
@@ -108,21 +113,21 @@ void walk(const Scene& scene, Visit&& visit) {
   const auto sizes = sizes_of(scene);
   all(Kind::size, sizes);
   all(Kind::tree, model.parents);
-  all(Kind::tree, model.idx_vs);
-  all(Kind::tree, model.idx_qs);
-  for (int joint = 1; joint < static_cast<int>(model.joints.size()); ++joint) {
-    one(Kind::joint_kind, joint, static_cast<int>(model.joints[static_cast<std::size_t>(joint)].toVariant().which()));
+  // Pairs are added at the end and taken out with a change of their number: the last one tells.
+  if (!geometry.collisionPairs.empty()) one(Kind::pair, 0, geometry.collisionPairs.back());
+  for (int i = 0; const auto& object : geometry.geometryObjects) {
+    one(Kind::shape_body, i, object.parentJoint);
+    visit(Kind::shape_placement, i, reinterpret_cast<const double*>(&object.placement), 12, 12);
+    one(Kind::shape, i++, static_cast<const void*>(object.geometry.get()));
   }
-  for (int i = 0; const auto& object : geometry.geometryObjects) one(Kind::shape_body, i++, object.parentJoint);
-  all(Kind::pair, geometry.collisionPairs);
   for (int i = 0; const Loop& loop : scene.loops) {
-    one(Kind::loop_bodies, i++, std::array{static_cast<int>(loop.kind), loop.joint_1, loop.joint_2});
+    one(Kind::loop_bodies, i++, std::array{static_cast<int>(loop.kind), loop.joint_1, loop.joint_2, 0});
   }
   for (int i = 0; const Coupling& coupling : scene.couplings) {
     one(Kind::coupling_joints, i++, std::array{coupling.joint_1, coupling.joint_2});
   }
   for (int i = 0; const Actuator& a : scene.actuators) {
-    one(Kind::actuator_place, i++, std::array{static_cast<int>(a.kind), a.dof, a.loop});
+    one(Kind::actuator_place, i++, std::array{static_cast<int>(a.kind), a.dof, a.loop, 0});
   }
 
   static_assert(sizeof(pinocchio::Inertia) == 10 * sizeof(double) && sizeof(pinocchio::SE3) == 12 * sizeof(double));
@@ -141,17 +146,11 @@ void walk(const Scene& scene, Visit&& visit) {
   all(Kind::spring_reference, scene.spring_reference);
   all(Kind::limit_restitution, scene.limits.restitution);
   all(Kind::limit_compliance, scene.limits.compliance);
-  for (int i = 0; const Surface& surface : scene.surfaces) {
-    one(Kind::friction, i, surface.friction);
-    one(Kind::restitution, i, surface.restitution);
-    one(Kind::compliance, i, surface.compliance);
-    one(Kind::priority, i++, surface.priority);
+  for (int i = 0; const Surface& s : scene.surfaces) {
+    const std::array surface{s.friction, s.restitution, s.compliance, static_cast<double>(s.priority)};
+    visit(Kind::surface, i++, surface.data(), surface.size(), surface.size());
   }
-  one(Kind::friction_rule, 0, scene.friction_rule);
-  for (int i = 0; const auto& object : geometry.geometryObjects) {
-    visit(Kind::shape_placement, i, reinterpret_cast<const double*>(&object.placement), 12, 12);
-    one(Kind::shape, i++, static_cast<const void*>(object.geometry.get()));
-  }
+  one(Kind::friction_rule, 0, static_cast<std::uint64_t>(scene.friction_rule));
   for (int i = 0; const Loop& loop : scene.loops) {
     visit(Kind::loop, i, reinterpret_cast<const double*>(&loop.placement_1), 12, 12);
     visit(Kind::loop, i, reinterpret_cast<const double*>(&loop.placement_2), 12, 12);
@@ -167,8 +166,7 @@ void walk(const Scene& scene, Visit&& visit) {
                    a.force_range.second});
   }
   for (int i = 0; const BallLimit& limit : scene.ball_limits) {
-    one(Kind::ball_limit, i, limit.joint);
-    one(Kind::ball_limit, i++, limit.angle);
+    one(Kind::ball_limit, i++, std::array{static_cast<double>(limit.joint), limit.angle});
   }
   one(Kind::ball_limit, 0, scene.ball_limits.size());
   const auto pairs = [&](Kind kind, const auto& list) {
@@ -179,7 +177,11 @@ void walk(const Scene& scene, Visit&& visit) {
     }
     one(kind, 0, list.size());
   };
-  pairs(Kind::pair_friction, scene.pair_friction);
+  // Files give hundreds, which the step reads where they stand: here only whether they still stand there.
+  const auto& own = scene.pair_friction;
+  one(Kind::pair_friction, 0, own.size());
+  one(Kind::pair_friction, 0, own.empty() ? nullptr : &own.begin()->second);
+  one(Kind::pair_friction, 0, own.empty() ? nullptr : &own.rbegin()->second);
   pairs(Kind::pair_restitution, scene.pair_restitution);
 }
 
@@ -197,18 +199,36 @@ void walk_sizes(const Scene& scene, Visit&& visit) {
     if (const auto* box = dynamic_cast<const coal::Box*>(geometry)) see(box->halfSide);
     if (const auto* half = dynamic_cast<const coal::Halfspace*>(geometry)) see(half->n, half->d);
     if (const auto* plane = dynamic_cast<const coal::Plane*>(geometry)) see(plane->n, plane->d);
-    if (const auto* mesh = dynamic_cast<const coal::ConvexBase*>(geometry)) see(mesh->points, mesh->num_points);
+    if (const auto* mesh = dynamic_cast<const coal::ConvexBase*>(geometry)) see(mesh->points);
     round(dynamic_cast<const coal::Capsule*>(geometry));
     round(dynamic_cast<const coal::Cylinder*>(geometry));
     round(dynamic_cast<const coal::Cone*>(geometry));
-    if (geometry) see(geometry->aabb_local.min_, geometry->aabb_local.max_);  // the ball of a height field
+    if (geometry && geometry->getObjectType() == coal::OT_HFIELD) {  // what its ball is drawn around
+      see(geometry->aabb_local.min_, geometry->aabb_local.max_);
+    }
     ++i;
   }
 }
 
+constexpr std::size_t kFewBytes = 128, kWord = 8;
+
+// Zero where a few bytes are the same.
+inline std::uint64_t difference_of(const std::byte* one, const void* two, std::size_t bytes) {
+  const auto* other = static_cast<const std::byte*>(two);
+  std::uint64_t found = 0;
+  std::size_t k = 0;
+  for (; k + 8 <= bytes; k += 8) {
+    std::uint64_t a, b;
+    std::memcpy(&a, one + k, 8), std::memcpy(&b, other + k, 8);
+    found |= a ^ b;
+  }
+  for (; k < bytes; ++k) found |= static_cast<std::uint64_t>(one[k] ^ other[k]);
+  return found;
+}
+
 std::string in_quotes(const std::string& name) { return "'" + name + "'"; }
 
-std::string name_of(const Scene& scene, Kind kind, int index) {
+std::string name_of(const Scene& scene, Kind kind, int index, std::size_t part) {
   const auto at = static_cast<std::size_t>(index);
   const auto of = [&](const char* what, const auto& list, const auto& name) {
     return std::string(what) + " of " + (at < list.size() ? in_quotes(name(list[at])) : std::to_string(index));
@@ -226,8 +246,6 @@ std::string name_of(const Scene& scene, Kind kind, int index) {
       return kSizes[at];
     case Kind::tree:
       return "the tree of joints";
-    case Kind::joint_kind:
-      return joint("the kind of joint");
     case Kind::shape_body:
       return shape("the joint");
     case Kind::pair:
@@ -262,14 +280,8 @@ std::string name_of(const Scene& scene, Kind kind, int index) {
       return number("limit_restitution");
     case Kind::limit_compliance:
       return number("limit_compliance");
-    case Kind::friction:
-      return shape("the friction");
-    case Kind::restitution:
-      return shape("the restitution");
-    case Kind::compliance:
-      return shape("the compliance");
-    case Kind::priority:
-      return shape("the priority");
+    case Kind::surface:
+      return shape(std::array{"the friction", "the restitution", "the compliance", "the priority"}[part]);
     case Kind::friction_rule:
       return "the friction rule";
     case Kind::shape_placement:
@@ -312,38 +324,45 @@ void SceneValues::copy(const Scene& scene) {
   sized_.clear();
   sizes_.clear();
   walk_sizes(scene, [&](int shape, const void* live, std::size_t bytes) {
-    sized_.push_back({shape, live, bytes, sizes_.size()});
-    append(sizes_, live, bytes);
+    for (std::size_t k = 0; k < bytes; k += kWord) {
+      const void* word = static_cast<const std::byte*>(live) + k;
+      sized_.push_back({shape, word, kWord, sizes_.size()});
+      append(sizes_, word, kWord);
+    }
   });
 }
 
 bool SceneValues::equal(const Scene& scene) const {
+  const auto sizes = sizes_of(scene);
+  if (std::memcmp(values_.data(), sizes.data(), sizeof(sizes)) != 0) return false;
+  // Of equal sizes: all but lists that may grow, which come last, stand where they stood. Without branches.
   const std::byte* at = values_.data();
   const std::byte* const end = at + values_.size();
-  bool same = true;
-  walk(scene, [&](Kind, int, const auto* data, std::size_t count, std::size_t) {
+  std::uint64_t differs = 0;
+  walk(scene, [&](Kind kind, int, const auto* data, std::size_t count, std::size_t) TAUT_INLINE {
     const std::size_t bytes = count * sizeof(*data);
-    if (bytes == 0) return;
-    same = same && bytes <= static_cast<std::size_t>(end - at) && std::memcmp(at, data, bytes) == 0;
-    if (same) at += bytes;
+    if (kind >= Kind::ball_limit && bytes > static_cast<std::size_t>(end - at)) {
+      differs = 1;
+      return;
+    }
+    differs |= bytes > kFewBytes ? std::uint64_t{std::memcmp(at, data, bytes) != 0} : difference_of(at, data, bytes);
+    at += bytes;
   });
-  if (!same || at != end) return false;
+  if (differs != 0 || at != end) return false;
   // The geometries are those whose sizes are known.
-  for (const Sizes& sizes : sized_) {
-    if (std::memcmp(sizes_.data() + sizes.at, sizes.live, sizes.bytes) != 0) return false;
-  }
-  return true;
+  for (const Sizes& known : sized_) differs |= difference_of(sizes_.data() + known.at, known.live, kWord);
+  return differs == 0;
 }
 
 SceneValues::Difference SceneValues::difference(const Scene& scene) const {
   Difference found;
-  const auto differs = [&](Kind kind, int index) {
-    if (found.first.empty()) found.first = name_of(scene, kind, index);
+  const auto differs = [&](Kind kind, int index, std::size_t part = 0) {
+    if (found.first.empty()) found.first = name_of(scene, kind, index, part);
     found.structure |= kind <= Kind::last_of_structure;
     found.joint_rows |= kind == Kind::dry_friction || kind == Kind::lower_limit || kind == Kind::upper_limit ||
                         kind == Kind::ball_limit;
     found.pairs |= kind == Kind::pair_friction || kind == Kind::pair_restitution;
-    found.restitution |= kind == Kind::restitution || kind == Kind::limit_restitution || kind == Kind::pair_restitution;
+    found.restitution |= kind == Kind::surface || kind == Kind::limit_restitution || kind == Kind::pair_restitution;
     found.placements |= kind == Kind::shape_placement;
     found.shapes |= kind == Kind::shape;
   };
@@ -354,7 +373,7 @@ SceneValues::Difference SceneValues::difference(const Scene& scene) const {
       if (at + sizeof(*data) <= values_.size() && std::memcmp(values_.data() + at, data + k, sizeof(*data)) == 0) {
         continue;
       }
-      differs(kind, first + static_cast<int>(k / each));
+      differs(kind, first + static_cast<int>(k / each), k % each);
     }
   });
   if (found.structure) return found;

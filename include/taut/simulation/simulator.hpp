@@ -137,8 +137,8 @@ class Simulator {
     int start, size, joint;
   };
   std::vector<UnitPart> unit_parts_;      ///< quaternions (4) and (cos, sin) couples (2) of q
-  std::vector<double> pair_mu_;           ///< friction given for a pair by name; negative: by rule
-  std::vector<double> pair_restitution_;  ///< the same
+  std::vector<const double*> pair_mu_;    ///< of a pair that has its own, where the scene has it; null: by rule
+  std::vector<double> pair_restitution_;  ///< of a pair that has its own; negative: by rule
   bool bounces_ = false;                  ///< something in the scene has a restitution
   Kinematics held_;                       ///< of the joints that loops hold
   int closure_rows_ = 0;                  ///< of loops and couplings
