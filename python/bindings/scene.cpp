@@ -97,6 +97,47 @@ taut::Surface surface_of(double friction, double restitution = 0.0, double compl
           .compliance = checked_compliance(compliance)};
 }
 
+// An actuator where the scene has it: a copy would take what is written to it, and nobody would feel it.
+struct LiveActuator {
+  std::shared_ptr<Scene> scene;
+  std::size_t index;
+
+  taut::Actuator& get() const {
+    if (index >= scene->actuators.size()) throw std::invalid_argument("this actuator is no longer in its scene");
+    return scene->actuators[index];
+  }
+};
+
+double checked_gear(double gear) {
+  if (gear == 0.0 || !std::isfinite(gear)) {
+    throw std::invalid_argument("gear is " + std::to_string(gear) + ", it must be finite and not zero");
+  }
+  return gear;
+}
+
+double checked_gain(double gain) {
+  if (!(gain >= 0.0) || !std::isfinite(gain)) {
+    throw std::invalid_argument("gain is " + std::to_string(gain) + ", it must be non-negative and finite");
+  }
+  return gain;
+}
+
+std::pair<double, double> checked_range(std::pair<double, double> range) {
+  if (!(range.first <= range.second)) {
+    throw std::invalid_argument("range is " + std::to_string(range.first) + " to " + std::to_string(range.second) +
+                                ", its lower end must not be above the upper one");
+  }
+  return range;
+}
+
+// A property that is read from the scene and, checked, written to it.
+template <auto Checked, typename Value>
+void bind_live(nb::class_<LiveActuator>& actuator, const char* name, Value taut::Actuator::* member) {
+  actuator.def_prop_rw(
+      name, [member](const LiveActuator& a) { return a.get().*member; },
+      [member](const LiveActuator& a, Value value) { a.get().*member = Checked(value); });
+}
+
 std::size_t add_body(Scene& scene, const std::string& name, nb::handle shape, double mass, const ArrayLike& position,
                      const ArrayLike& quaternion, double friction, const std::optional<ArrayLike>& inertia,
                      double restitution, double compliance) {
@@ -137,17 +178,21 @@ void bind_scene(nb::module_& m) {
   const nb::tuple origin = nb::make_tuple(0.0, 0.0, 0.0);
   const nb::tuple upright = nb::make_tuple(0.0, 0.0, 0.0, 1.0);
 
-  nb::class_<taut::Actuator>(m, "Actuator", "A motor or a position servo on one degree of freedom.")
-      .def_ro("name", &taut::Actuator::name)
-      .def_prop_ro("kind",
-                   [](const taut::Actuator& a) { return a.kind == taut::Actuator::Kind::motor ? "motor" : "position"; })
-      .def_ro("dof", &taut::Actuator::dof, "Index into v, or the direction of a loop.")
-      .def_ro("loop", &taut::Actuator::loop, "Index into scene.loops, or -1.")
-      .def_rw("gear", &taut::Actuator::gear)
-      .def_rw("kp", &taut::Actuator::kp)
-      .def_rw("kv", &taut::Actuator::kv)
-      .def_rw("control_range", &taut::Actuator::control_range)
-      .def_rw("force_range", &taut::Actuator::force_range);
+  nb::class_<LiveActuator> actuator(m, "Actuator",
+                                    "A motor or a position servo on one degree of freedom, live: gear, gains and "
+                                    "ranges may be written, and the next step feels them.");
+  actuator.def_prop_ro("name", [](const LiveActuator& a) { return a.get().name; })
+      .def_prop_ro(
+          "kind",
+          [](const LiveActuator& a) { return a.get().kind == taut::Actuator::Kind::motor ? "motor" : "position"; })
+      .def_prop_ro(
+          "dof", [](const LiveActuator& a) { return a.get().dof; }, "Index into v, or the direction of a loop.")
+      .def_prop_ro("loop", [](const LiveActuator& a) { return a.get().loop; }, "Index into scene.loops, or -1.");
+  bind_live<checked_gear>(actuator, "gear", &taut::Actuator::gear);
+  bind_live<checked_gain>(actuator, "kp", &taut::Actuator::kp);
+  bind_live<checked_gain>(actuator, "kv", &taut::Actuator::kv);
+  bind_live<checked_range>(actuator, "control_range", &taut::Actuator::control_range);
+  bind_live<checked_range>(actuator, "force_range", &taut::Actuator::force_range);
 
   nb::class_<taut::Source>(m, "Source", "A file that a part of a scene was read from.")
       .def(
@@ -179,11 +224,13 @@ void bind_scene(nb::module_& m) {
           "copy", [](const Scene& s) { return std::make_shared<Scene>(s); }, "A scene of its own, equal to this one.")
       .def_prop_ro(
           "model", [](nb::handle self) { return taut::python::wrap_reference(nb::cast<Scene&>(self).model, self); },
-          "pinocchio.Model, live: change a mass here and the next step feels it.")
+          "pinocchio.Model, live: change a mass, a limit or a friction here and the next step feels it. Joints may not "
+          "be added under a simulator.")
       .def_prop_ro(
           "geometry",
           [](nb::handle self) { return taut::python::wrap_reference(nb::cast<Scene&>(self).geometry, self); },
-          "pinocchio.GeometryModel, live.")
+          "pinocchio.GeometryModel, live: where shapes stand on their joints and how large they are may change, pairs "
+          "and the points of a mesh may not while a simulator steps them.")
       .def_prop_rw(
           "q0", [](const Scene& s) { return s.q0; },
           [](Scene& s, const ArrayLike& q) { s.q0 = q.vector("q0", s.model.nq); }, "Where a run starts.")
@@ -210,7 +257,14 @@ void bind_scene(nb::module_& m) {
           "spring_reference", [](const Scene& s) { return s.spring_reference; },
           [](Scene& s, const ArrayLike& q) { s.spring_reference = q.vector("spring_reference", s.model.nv); },
           "Where the springs are at rest.")
-      .def_prop_ro("actuators", [](Scene& s) { return s.actuators; })
+      .def_prop_ro(
+          "actuators",
+          [](const std::shared_ptr<Scene>& s) {
+            std::vector<LiveActuator> found;
+            for (std::size_t i = 0; i < s->actuators.size(); ++i) found.push_back({s, i});
+            return found;
+          },
+          "Motors and servos, live.")
       .def_prop_rw(
           "gravity", [](const Scene& s) { return Vector3d(s.model.gravity.linear()); },
           [](Scene& s, const ArrayLike& value) {
@@ -248,7 +302,8 @@ void bind_scene(nb::module_& m) {
             shape_index(s, a), shape_index(s, b);
             s.pair_restitution[std::minmax(a, b)] = checked_restitution(e);
           },
-          "shape_1"_a, "shape_2"_a, "e"_a, "Newton's coefficient of one pair; felt by simulators made afterwards.")
+          "shape_1"_a, "shape_2"_a, "e"_a,
+          "Newton's coefficient of one pair, instead of its shapes'; felt at the next step.")
       .def(
           "compliance",
           [](const Scene& s, const std::string& shape) { return s.surfaces[shape_index(s, shape)].compliance; },
@@ -266,7 +321,7 @@ void bind_scene(nb::module_& m) {
             s.pair_friction[std::minmax(a, b)] = checked_friction(mu);
           },
           "shape_1"_a, "shape_2"_a, "mu"_a,
-          "Friction of one pair of shapes, instead of the rule; felt by simulators made afterwards.")
+          "Friction of one pair of shapes, instead of the rule; felt at the next step.")
       .def(
           "pair_friction",
           [](const Scene& s, const std::string& a, const std::string& b) {
@@ -325,8 +380,7 @@ void bind_scene(nb::module_& m) {
                                        : value.vector(name.c_str());
             taut::set_value(s, parameter, given);
           },
-          "name"_a, "value"_a,
-          "Set a parameter; felt at the next step, but sizes and what belongs to a pair by simulators made afterwards.")
+          "name"_a, "value"_a, "Set a parameter; felt at the next step.")
       .def(
           "validate", [](const Scene& s) { taut::validate(s); },
           "Raises ValueError naming the value if a mass, friction or gain makes no sense.")

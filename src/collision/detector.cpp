@@ -48,9 +48,24 @@ CollisionDetector::CollisionDetector(const pinocchio::GeometryModel& geometry, N
   touches_.reserve(64);
   origins_.reserve(64);
 
+  surround(geometry);
+  build_groups();
+
+  request_.num_max_contacts = 1;
+  request_.enable_contact = true;
+  // Height fields go through Coal's wrapper.
+  request_.gjk_initial_guess = coal::GJKInitialGuess::CachedGuess;
+  request_.gjk_tolerance = vanilla_.options().tolerance;
+  request_.epa_tolerance = vanilla_.options().tolerance;
+  request_.gjk_max_iterations = static_cast<std::size_t>(vanilla_.options().max_iterations);
+  request_.epa_max_iterations = static_cast<std::size_t>(vanilla_.options().max_epa_iterations);
+}
+
+void CollisionDetector::surround(const pinocchio::GeometryModel& geometry) {
+  const auto& objects = geometry.geometryObjects;
   std::size_t joints = 1;
   for (const auto& object : objects) joints = std::max(joints, object.parentJoint + 1);
-  hulls_.resize(joints);
+  hulls_.assign(joints, Hull{});
   body_balls_.resize(joints);
   std::vector<bool> begun(joints, false);
   for (std::size_t i = 0; i < objects.size(); ++i) {
@@ -73,16 +88,6 @@ CollisionDetector::CollisionDetector(const pinocchio::GeometryModel& geometry, N
     hull.center += (radius - hull.radius) / distance * (center - hull.center);
     hull.radius = radius * (1.0 + 1e-12);
   }
-  build_groups();
-
-  request_.num_max_contacts = 1;
-  request_.enable_contact = true;
-  // Height fields go through Coal's wrapper.
-  request_.gjk_initial_guess = coal::GJKInitialGuess::CachedGuess;
-  request_.gjk_tolerance = vanilla_.options().tolerance;
-  request_.epa_tolerance = vanilla_.options().tolerance;
-  request_.gjk_max_iterations = static_cast<std::size_t>(vanilla_.options().max_iterations);
-  request_.epa_max_iterations = static_cast<std::size_t>(vanilla_.options().max_epa_iterations);
 }
 
 CollisionMemory CollisionDetector::memory() const {
@@ -119,11 +124,14 @@ void CollisionDetector::place(const pinocchio::GeometryModel& geometry, const st
     pose.translation.noalias() = oMj.rotation() * jMg.translation();
     pose.translation += oMj.translation();
     Ball& ball = balls_[i];
-    ball.center = pose * shapes_[i].center;
+    // Of meshes and height fields; all others are about their origins.
+    const bool is_off = shapes_[i].kind == Shape::Kind::convex || shapes_[i].kind == Shape::Kind::height_field;
+    ball.center = is_off ? Vector3d(pose * shapes_[i].center) : pose.translation;
     ball.radius = shapes_[i].radius;
     ball.travel = 0.0;
     if (object.parentJoint != 0) {
-      const Vector3d center = jMg.rotation() * shapes_[i].center + jMg.translation();
+      const Vector3d center =
+          is_off ? Vector3d(jMg.rotation() * shapes_[i].center + jMg.translation()) : Vector3d(jMg.translation());
       ball.travel = dt * fastest(velocity[object.parentJoint], center, ball.radius);
     }
   }

@@ -97,7 +97,9 @@ void StepDerivatives::add_axes_transposed(const Record& record, double dt, const
 void StepDerivatives::prepare(const Simulator& simulator, const StepDerivativeOptions& options) {
   const Record& record = simulator.record();
   const auto& sim = simulator.options();
-  require(simulator.has_stepped(), "there was no step yet");
+  require(simulator.has_stepped(), "there was no step yet, or the last one was broken off");
+  simulator.require_unedited();
+  pulled_ = 0;
   require(record.report.status != Status::not_finite, "the last step is not finite");
   require(record.driven.empty() && !simulator.joint_forces().pushes_loops, "actuators on loops have no derivative yet");
   require(!sim.soft_contacts && !sim.soft_limits && !sim.soft_loops, "softened constraints have no derivative yet");
@@ -425,10 +427,13 @@ const StepAdjoint& StepDerivatives::vjp(const Simulator& simulator, const ConstV
     conditions_.pull_ahead(y_, out.q, out.v);
   }
   if (simulator.options().integrator == Integrator::moreau) entry_.apply_transpose(out.q, out.v);
+  pulled_ = simulator.steps();
   return out;
 }
 
 VectorXd StepDerivatives::vjp_parameter(const Simulator& simulator, const Parameter& parameter) {
+  require(pulled_ > 0 && pulled_ == simulator.steps(), "vjp of this step comes before that of its parameters");
+  simulator.require_unedited();
   if (simulator.record().rows.rows() == 0) gap_bar_.resize(0), approach_bar_.resize(0), lambda_bar_.resize(0);
   return pull_parameter(simulator,
                         {response_, motion_, conditions_, adjoint_, adjoint_slow_, force_, slow_, acceleration_,

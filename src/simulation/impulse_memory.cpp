@@ -2,6 +2,23 @@
 
 namespace taut {
 
+namespace {
+
+constexpr Eigen::Index kKinds = 4;  // of joint rows
+
+Eigen::Index place_of(const JointRow& row, Eigen::Index size) {
+  return static_cast<Eigen::Index>(row.kind) * (size / kKinds) + row.dof;
+}
+
+}  // namespace
+
+ImpulseMemory::ImpulseMemory(int nv, int closure_rows, int actuators) {
+  contacts.reserve(64);
+  joints.setZero(kKinds * nv);
+  closures.setZero(closure_rows);
+  drives.setZero(actuators);
+}
+
 void ImpulseMemory::clear() {
   contacts.clear();
   joints.setZero();
@@ -9,7 +26,7 @@ void ImpulseMemory::clear() {
   drives.setZero();
 }
 
-void ImpulseMemory::recall(const Record& record, VectorRef lambda) const {
+void ImpulseMemory::recall(const Record& record, std::span<const JointRow> rows, VectorRef lambda) const {
   lambda.setZero();
   auto old = contacts.begin();
   for (std::size_t i = 0; i < record.contacts.size(); ++i) {
@@ -22,13 +39,15 @@ void ImpulseMemory::recall(const Record& record, VectorRef lambda) const {
     }
   }
   Eigen::Index row = record.joint_start;
-  for (const int joint : record.joint_rows) lambda[row++] = joints[joint];
+  for (const int joint : record.joint_rows) {
+    lambda[row++] = joints[place_of(rows[static_cast<std::size_t>(joint)], joints.size())];
+  }
   lambda.segment(row, closures.size()) = closures;
   row += closures.size();
   for (const int actuator : record.driven) lambda[row++] = drives[actuator];
 }
 
-void ImpulseMemory::remember(const Record& record) {
+void ImpulseMemory::remember(const Record& record, std::span<const JointRow> rows) {
   const auto& lambda = record.impulse;
   contacts.clear();
   for (std::size_t i = 0; i < record.contacts.size(); ++i) {
@@ -39,7 +58,9 @@ void ImpulseMemory::remember(const Record& record) {
   joints.setZero();
   drives.setZero();
   Eigen::Index row = record.joint_start;
-  for (const int joint : record.joint_rows) joints[joint] = lambda[row++];
+  for (const int joint : record.joint_rows) {
+    joints[place_of(rows[static_cast<std::size_t>(joint)], joints.size())] = lambda[row++];
+  }
   closures = lambda.segment(row, closures.size());
   row += closures.size();
   for (const int actuator : record.driven) drives[actuator] = lambda[row++];

@@ -26,6 +26,12 @@ JointForces::JointForces(const Scene& scene)
   for (int joint = 1; joint < model.njoints; ++joint) {
     if (model.nqs[joint] == 1 && model.nvs[joint] == 1) dof_to_q_[model.idx_vs[joint]] = model.idx_qs[joint];
   }
+  check(scene);
+  loop_servos.reserve(scene.actuators.size());
+}
+
+void JointForces::check(const Scene& scene) const {
+  const auto& model = scene.model;
   for (const Actuator& actuator : scene.actuators) {
     const auto fail = [&](const std::string& what) {
       throw std::invalid_argument("simulator: actuator '" + actuator.name + "' " + what);
@@ -41,8 +47,14 @@ JointForces::JointForces(const Scene& scene)
       fail("is on degree of freedom " + number + ", which it cannot drive");
     }
     if (actuator.gear == 0.0 || !std::isfinite(actuator.gear)) fail("has gear " + std::to_string(actuator.gear));
+    for (const double gain : {actuator.kp, actuator.kv}) {
+      if (!(gain >= 0.0) || !std::isfinite(gain))
+        fail("has gain " + std::to_string(gain) + ", it must not be negative");
+    }
+    for (const auto& [lower, upper] : {actuator.control_range, actuator.force_range}) {
+      if (!(lower <= upper)) fail("has the range " + std::to_string(lower) + " to " + std::to_string(upper));
+    }
   }
-  loop_servos.reserve(scene.actuators.size());
 }
 
 void JointForces::collect(const Scene& scene, const Servo& servo, const Dynamics& dynamics, const ConstVectorRef& q,

@@ -64,18 +64,19 @@ class Stopwatch {
 Simulator::Simulator(std::shared_ptr<const Scene> scene, SimulatorOptions options)
     : scene_(checked(std::move(scene))),
       options_(checked(std::move(options))),
+      values_(*scene_),
+      structure_(structure_of(*scene_)),
       detector_(scene_->geometry, options_.narrow_phase),
       dynamics_(scene_->model),
-      joint_rows_(taut::joint_rows(scene_->model, scene_->ball_limits)),
       free_joints_(scene_->model),
       forces_(*scene_),
       solver_(options_.solver, options_.solving),
       servo_(scene_->model.nv),
       collision_memory_(detector_.memory()) {
   const auto& model = scene_->model;
-  std::erase_if(joint_rows_, [&](const JointRow& row) {
-    return row.kind == JointRow::Kind::dry_friction ? !options_.joint_friction : !options_.joint_limits;
-  });
+  list_joint_rows();
+  list_pairs();
+  bounces_ = has_restitution();
   // Joints with more coordinates than freedoms end with a unit complex number or a unit quaternion.
   for (int joint = 1; joint < model.njoints; ++joint) {
     const int nq = model.nqs[joint];
@@ -83,18 +84,6 @@ Simulator::Simulator(std::shared_ptr<const Scene> scene, SimulatorOptions option
     const int size = nq == 2 || model.joints[joint].shortname() == "JointModelPlanar" ? 2 : 4;
     unit_parts_.push_back({model.idx_qs[joint] + nq - size, size, joint});
   }
-  const auto& objects = scene_->geometry.geometryObjects;
-  pair_mu_.reserve(scene_->geometry.collisionPairs.size());
-  for (const auto& pair : scene_->geometry.collisionPairs) {
-    const auto found = scene_->pair_friction.find(std::minmax(objects[pair.first].name, objects[pair.second].name));
-    pair_mu_.push_back(found != scene_->pair_friction.end() ? found->second : -1.0);
-    const auto bouncing =
-        scene_->pair_restitution.find(std::minmax(objects[pair.first].name, objects[pair.second].name));
-    pair_restitution_.push_back(bouncing != scene_->pair_restitution.end() ? bouncing->second : -1.0);
-    pairs_bounce_ |= pair_restitution_.back() > 0.0;
-  }
-  loops_ = scene_->loops.size();
-  couplings_ = scene_->couplings.size();
   std::vector<int> held;
   for (const Loop& loop : scene_->loops) {
     held.insert(held.end(), {loop.joint_1, loop.joint_2});
@@ -110,33 +99,83 @@ Simulator::Simulator(std::shared_ptr<const Scene> scene, SimulatorOptions option
   // Room for a robot on its feet and then some; more contacts grow it once.
   const int rows = 48 + static_cast<int>(joint_rows_.size()) + closure_rows_;
   record_.contacts.reserve(64);
-  record_.joint_rows.reserve(joint_rows_.size());
   record_.rows.reserve(rows, 16 * rows);
   record_.G.resize(rows, rows);
   for (VectorXd* x : {&record_.g, &record_.impulse, &record_.velocity, &approach_, &bend_}) x->setZero(rows);
   solver_.reserve(rows);
   bouncing_.reserve(64);
   record_.driven.reserve(scene_->actuators.size());
-  impulses_.contacts.reserve(64);
-  impulses_.joints.setZero(static_cast<Eigen::Index>(joint_rows_.size()));
-  impulses_.closures.setZero(closure_rows_);
-  impulses_.drives.setZero(static_cast<Eigen::Index>(scene_->actuators.size()));
+  impulses_ = ImpulseMemory(model.nv, closure_rows_, static_cast<int>(scene_->actuators.size()));
   record_.q = record_.q_look = record_.q_next = q_ahead_ = scene_->q0;
   record_.v = record_.v_look = record_.v_coriolis = record_.v_free = record_.v_plus = record_.v_next =
       VectorXd::Zero(model.nv);
   record_.tau = work_ = force_ = v_ahead_ = VectorXd::Zero(model.nv);
 }
 
+// The rows that joints may ask for: what has neither a limit nor dry friction has none.
+void Simulator::list_joint_rows() {
+  joint_rows_ = taut::joint_rows(scene_->model, scene_->ball_limits);
+  std::erase_if(joint_rows_, [&](const JointRow& row) {
+    return row.kind == JointRow::Kind::dry_friction ? !options_.joint_friction : !options_.joint_limits;
+  });
+  record_.joint_rows.reserve(joint_rows_.size());
+}
+
+// What pairs have of their own, found by their names once and not in every step.
+void Simulator::list_pairs() {
+  const auto& objects = scene_->geometry.geometryObjects;
+  const auto& pairs = scene_->geometry.collisionPairs;
+  pair_mu_.assign(pairs.size(), nullptr);
+  pair_restitution_.assign(pairs.size(), -1.0);
+  const auto list = [&](const auto& by_names, auto&& take) {
+    if (by_names.empty()) return;
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      const auto found = by_names.find(std::minmax(objects[pairs[i].first].name, objects[pairs[i].second].name));
+      if (found != by_names.end()) take(i, found->second);
+    }
+  };
+  list(scene_->pair_friction, [&](std::size_t i, const double& mu) { pair_mu_[i] = &mu; });
+  list(scene_->pair_restitution, [&](std::size_t i, double e) { pair_restitution_[i] = e; });
+}
+
+// What was edited since the last step, if that leaves the simulator a scene it can step.
+SceneValues::Difference Simulator::edits() const {
+  if (values_.equal(*scene_)) return {};
+  SceneValues::Difference edited = values_.difference(*scene_);
+  if (edited.structure) throw std::invalid_argument("step: " + edited.first + " changed; make a new simulator");
+  return edited;
+}
+
+// Makes anew what was made of values that were edited.
+void Simulator::follow(const SceneValues::Difference& edited) {
+  validate(*scene_);
+  forces_.check(*scene_);
+  if (edited.shapes) {
+    detector_ = CollisionDetector(scene_->geometry, options_.narrow_phase);
+  } else if (edited.placements) {
+    detector_.surround(scene_->geometry);
+  }
+  if (edited.joint_rows) list_joint_rows();
+  if (edited.pairs) list_pairs();
+  if (edited.restitution) bounces_ = has_restitution();
+  values_.copy(*scene_);
+}
+
+void Simulator::require_unedited() const {
+  const auto refuse = [](const std::string& what) {
+    throw std::invalid_argument("derivatives: " + what +
+                                " was edited since the last step; step again, or differentiate before you edit");
+  };
+  if (!values_.equal(*scene_)) refuse(values_.difference(*scene_).first);
+  for (const Contact& contact : record_.contacts) {
+    const double* own = pair_mu_[static_cast<std::size_t>(contact.pair)];
+    if (own && *own != contact.mu) refuse("the friction of a pair");
+  }
+}
+
 void Simulator::check(const ConstVectorRef& q, const ConstVectorRef& v, const ConstVectorRef& tau,
                       std::span<const pinocchio::Force> fext, const ConstVectorRef& control) const {
   const auto& model = scene_->model;
-  if (model.nv != servo_.kp.size() || scene_->geometry.collisionPairs.size() != pair_mu_.size() ||
-      scene_->surfaces.size() != scene_->geometry.ngeoms || scene_->loops.size() != loops_ ||
-      scene_->couplings.size() != couplings_ ||
-      impulses_.drives.size() != static_cast<Eigen::Index>(scene_->actuators.size())) {
-    throw std::invalid_argument(
-        "step: the scene's joints, shapes, pairs, loops or actuators changed; make a new simulator");
-  }
   if (q.size() != model.nq) wrong_size("q", q.size(), model.nq);
   if (v.size() != model.nv) wrong_size("v", v.size(), model.nv);
   if (tau.size() != 0 && tau.size() != model.nv) wrong_size("tau", tau.size(), model.nv);
@@ -376,7 +415,7 @@ void Simulator::close_left_open() {
     ask_again();
     solve();
     record_.report.iterations += iterations;
-    impulses_.remember(record_);
+    impulses_.remember(record_, joint_rows_);
     advance();
   }
   for (int round = 0; round < kPutBack && loops_are_left_open(kOpen); ++round) {
@@ -387,7 +426,11 @@ void Simulator::close_left_open() {
 
 const Record& Simulator::step(const ConstVectorRef& q, const ConstVectorRef& v, const ConstVectorRef& tau,
                               std::span<const pinocchio::Force> fext, const ConstVectorRef& control) {
+  const SceneValues::Difference edited = edits();
   check(q, v, tau, fext, control);
+  if (!edited.first.empty()) follow(edited);
+  has_stepped_ = false;  // until it is whole
+  ++steps_;
   const auto watch = [&](Phase phase) {
     return Stopwatch(options_.profile ? &record_.seconds[static_cast<std::size_t>(phase)] : nullptr);
   };
@@ -402,7 +445,6 @@ const Record& Simulator::step(const ConstVectorRef& q, const ConstVectorRef& v, 
   {
     const auto timed = watch(Phase::dynamics);
     look();
-    bounces_ = has_restitution();
     free_motion(fext, control);
   }
   {
@@ -419,9 +461,9 @@ const Record& Simulator::step(const ConstVectorRef& q, const ConstVectorRef& v, 
     const auto timed = watch(Phase::solver);
     auto lambda = record_.impulse.head(record_.rows.rows());
     lambda.setZero();
-    if (options_.warm_start) impulses_.recall(record_, lambda);
+    if (options_.warm_start) impulses_.recall(record_, joint_rows_, lambda);
     solve();
-    impulses_.remember(record_);
+    impulses_.remember(record_, joint_rows_);
   }
   {
     const auto timed = watch(Phase::integration);
@@ -430,28 +472,37 @@ const Record& Simulator::step(const ConstVectorRef& q, const ConstVectorRef& v, 
   }
   if (!record_.q_next.allFinite() || !record_.v_next.allFinite()) record_.report.status = Status::not_finite;
   has_stepped_ = true;
+  is_restored_ = false;
   return record_;
 }
 
 State Simulator::state() const {
-  return {.q = record_.q_next,
-          .v = record_.v_next,
+  const bool at_rest = steps_ == 0 && !is_restored_;
+  return {.q = is_restored_ ? q_restored_
+               : at_rest    ? scene_->q0
+                            : record_.q_next,
+          .v = is_restored_ ? v_restored_ : record_.v_next,
           .collision = collision_memory_,
           .impulses = impulses_,
-          .penalty = solver_.penalty()};
+          .penalty = solver_.penalty(),
+          .structure = structure_};
 }
 
 void Simulator::restore(const State& state) {
-  if (state.q.size() != scene_->model.nq || state.v.size() != scene_->model.nv ||
+  if (state.structure != structure_ || state.q.size() != scene_->model.nq || state.v.size() != scene_->model.nv ||
       state.collision.guesses.size() != collision_memory_.guesses.size() ||
       state.impulses.joints.size() != impulses_.joints.size() ||
       state.impulses.closures.size() != impulses_.closures.size() ||
       state.impulses.drives.size() != impulses_.drives.size()) {
-    throw std::invalid_argument("restore: this state is of another scene");
+    throw std::invalid_argument(
+        "restore: this state is of another scene: its joints, shapes, pairs, loops or actuators are others");
   }
-  record_.q_next = state.q;
-  record_.v_next = state.v;
+  q_restored_ = state.q;
+  v_restored_ = state.v;
+  is_restored_ = true;
+  const std::size_t pasts = collision_memory_.pasts.size();
   collision_memory_ = state.collision;
+  collision_memory_.pasts.resize(pasts);  // another way to start GJK remembers more, or less
   impulses_ = state.impulses;
   solver_.set_penalty(state.penalty);
 }

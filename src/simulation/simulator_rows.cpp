@@ -9,9 +9,10 @@
 
 namespace taut {
 
-// Whether anything may bounce: read at every step, as surfaces are.
+// Whether anything may bounce.
 bool Simulator::has_restitution() const {
-  return pairs_bounce_ || (scene_->limits.restitution.array() > 0.0).any() ||
+  return std::any_of(pair_restitution_.begin(), pair_restitution_.end(), [](double e) { return e > 0.0; }) ||
+         (scene_->limits.restitution.array() > 0.0).any() ||
          std::any_of(scene_->surfaces.begin(), scene_->surfaces.end(),
                      [](const Surface& surface) { return surface.restitution > 0.0; });
 }
@@ -19,8 +20,8 @@ bool Simulator::has_restitution() const {
 void Simulator::set_surfaces() {
   for (Contact& contact : record_.contacts) {
     const auto& pair = scene_->geometry.collisionPairs[static_cast<std::size_t>(contact.pair)];
-    const double mu = pair_mu_[static_cast<std::size_t>(contact.pair)];
-    contact.mu = mu >= 0.0 ? mu : scene_->combined_friction(pair.first, pair.second);
+    const double* own = pair_mu_[static_cast<std::size_t>(contact.pair)];
+    contact.mu = own ? *own : scene_->combined_friction(pair.first, pair.second);
     const double e = pair_restitution_[static_cast<std::size_t>(contact.pair)];
     contact.restitution = e >= 0.0 ? e : scene_->combined_restitution(pair.first, pair.second);
     contact.compliance = scene_->surfaces[pair.first].compliance + scene_->surfaces[pair.second].compliance;

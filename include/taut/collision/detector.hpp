@@ -38,8 +38,8 @@ struct NarrowPhase {
 
 /// Contacts of a configuration: a cull that never misses a pair, Coal's GJK and EPA, patches of up to four points.
 ///
-/// Built from a geometry model whose pairs and shapes then stay as they are; placements are read at every call. One per
-/// thread.
+/// Built from a geometry model whose pairs and shapes then stay as they are; where shapes stand on their joints is read
+/// at every call, and `surround` is told if it changed. One per thread.
 class CollisionDetector {
  public:
   /// Throws std::invalid_argument naming the shape if one is degenerate or of a kind taut does not collide.
@@ -55,6 +55,9 @@ class CollisionDetector {
   ContactDerivatives derivatives(const Contact& contact, const CollisionDerivativeOptions& options) const;
   /// The same with the sizes of its shapes.
   ContactSizeDerivatives size_derivatives(const Contact& contact) const;
+
+  /// Draws the balls around all shapes of a joint, by which pairs are ruled out: once more if shapes were moved on it.
+  void surround(const pinocchio::GeometryModel& geometry);
 
   /// A fresh memory: nothing touched before.
   CollisionMemory memory() const;

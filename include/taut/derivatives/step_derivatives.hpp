@@ -71,7 +71,7 @@ class StepDerivatives {
   const StepAdjoint& vjp(const Simulator& simulator, const ConstVectorRef& q_bar, const ConstVectorRef& v_bar,
                          const StepDerivativeOptions& options = {});
 
-  /// The adjoints of parameters, after `vjp` of the same step.
+  /// The adjoints of parameters. Throws std::invalid_argument if the last call was not `vjp` of the same step.
   Eigen::VectorXd vjp_parameter(const Simulator& simulator, const Parameter& parameter);
 
   /// Of the last derivative.
@@ -100,7 +100,8 @@ class StepDerivatives {
     int dof;
     bool planar;
   };
-  std::vector<Base> bases_;  ///< joints whose axes turn while they move
+  std::vector<Base> bases_;   ///< joints whose axes turn while they move
+  std::uint64_t pulled_ = 0;  ///< the step that multipliers are of: the last call was `vjp`
 
   Certificate certificate_;
   StepJacobian jacobian_;

@@ -13,8 +13,11 @@ namespace taut {
 /// the torques of the step.
 class JointForces {
  public:
-  /// Throws std::invalid_argument naming an actuator that drives nothing.
+  /// Throws as `check` does.
   explicit JointForces(const Scene& scene);
+
+  /// Throws std::invalid_argument naming an actuator that drives nothing, or whose gear, gains or ranges make no sense.
+  void check(const Scene& scene) const;
 
   /// From a state that `dynamics` was updated to. Constant torques are added to `tau`.
   void collect(const Scene& scene, const Servo& servo, const Dynamics& dynamics, const ConstVectorRef& q,

@@ -64,7 +64,9 @@ struct Scene {
   std::vector<Surface> surfaces;      ///< one per geometry object
 
   FrictionRule friction_rule = FrictionRule::maximum;
-  std::map<std::pair<std::string, std::string>, double> pair_friction;  ///< by names, sorted; overrides the rule
+  /// By names, sorted; overrides the rule. While a simulator steps it values may be set and pairs added; to take pairs
+  /// out make a new simulator.
+  std::map<std::pair<std::string, std::string>, double> pair_friction;
 
   std::map<std::pair<std::string, std::string>, double> pair_restitution;  ///< the same for Newton's e
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "taut/simulation/record.hpp"
 #include "taut/simulation/scene.hpp"
 #include "taut/simulation/servo.hpp"
+#include "taut/simulation/values.hpp"
 
 namespace taut {
 
@@ -23,11 +25,13 @@ struct State {
   Eigen::VectorXd q, v;
   CollisionMemory collision;
   ImpulseMemory impulses;
-  double penalty = 0.0;  ///< the solver's, see `Solver::penalty`
+  double penalty = 0.0;         ///< the solver's, see `Solver::penalty`
+  std::uint64_t structure = 0;  ///< `structure_of` the scene it is a state of
 };
 
-/// Steps a scene. Many simulators may share one scene, each on its own thread; masses, surfaces and gravity of the
-/// scene are read at every step, `pair_friction` once; its structure (joints, shapes, pairs) must not change.
+/// Steps a scene. Many simulators may share one scene, each on its own thread. The scene is live: the next step sees
+/// what was edited, be it masses, limits, dry friction, surfaces, pairs' own, placements and sizes of shapes, loops or
+/// actuators. Its structure (how many joints, shapes, pairs, loops, of which kind and on what) must not change.
 class Simulator {
  public:
   /// Throws std::invalid_argument naming the value: dt ≤ 0, unknown solver, a scene that does not validate.
@@ -36,7 +40,8 @@ class Simulator {
   /// One step from (q, v) with joint torques `tau`, forces `fext` (per joint, in its frame, the world first) and
   /// `control` (one value per actuator of the scene); an empty one counts as zero (controls: actuators off).
   /// Throws std::invalid_argument naming the value on wrong sizes, NaN, infinity or a quaternion that is not unit,
-  /// before anything changes. A step that cannot be solved says so in its report.
+  /// before anything changes; likewise on a scene that was edited to what does not validate, or in its structure. A
+  /// step that cannot be solved says so in its report.
   const Record& step(const ConstVectorRef& q, const ConstVectorRef& v, const ConstVectorRef& tau = Eigen::VectorXd(),
                      std::span<const pinocchio::Force> fext = {}, const ConstVectorRef& control = Eigen::VectorXd());
 
@@ -61,8 +66,10 @@ class Simulator {
   Servo& servo() { return servo_; }
   const Servo& servo() const { return servo_; }
 
-  /// The state after the last step (before any: the scene's q0 at rest).
+  /// The state after the last step, or that restored after it (before any: the scene's q0 at rest).
   State state() const;
+  /// Throws std::invalid_argument if it is a state of a scene of another structure. The record stays that of the last
+  /// step.
   void restore(const State& state);
   /// Forgets contacts and impulses: the next step is a cold start.
   void reset();
@@ -75,13 +82,23 @@ class Simulator {
   const Dynamics& dynamics() const { return dynamics_; }
   const CollisionDetector& detector() const { return detector_; }
   const JointForces& joint_forces() const { return forces_; }
+  /// A step was made, and the last one was not broken off by an exception.
   bool has_stepped() const { return has_stepped_; }
+  /// How many steps were begun.
+  std::uint64_t steps() const { return steps_; }
+  /// What differentiates the last step needs its scene as it was: throws std::invalid_argument naming what was edited
+  /// since.
+  void require_unedited() const;
   /// Rows of the last step that bounced.
   std::span<const Bounce> bouncing() const { return bouncing_; }
 
  private:
   void check(const ConstVectorRef& q, const ConstVectorRef& v, const ConstVectorRef& tau,
              std::span<const pinocchio::Force> fext, const ConstVectorRef& control) const;
+  SceneValues::Difference edits() const;
+  void follow(const SceneValues::Difference& edited);
+  void list_joint_rows();
+  void list_pairs();
   void look();
   void free_motion(std::span<const pinocchio::Force> fext, const ConstVectorRef& control);
   bool has_restitution() const;
@@ -107,6 +124,8 @@ class Simulator {
 
   std::shared_ptr<const Scene> scene_;
   SimulatorOptions options_;
+  SceneValues values_;  ///< as the last step saw them
+  std::uint64_t structure_;
   CollisionDetector detector_;
   Dynamics dynamics_;
   std::vector<JointRow> joint_rows_;
@@ -116,13 +135,11 @@ class Simulator {
     int start, size, joint;
   };
   std::vector<UnitPart> unit_parts_;      ///< quaternions (4) and (cos, sin) couples (2) of q
-  std::vector<double> pair_mu_;           ///< friction given for a pair by name; negative: by rule
-  std::vector<double> pair_restitution_;  ///< the same
-  bool pairs_bounce_ = false;             ///< one of them is positive
+  std::vector<const double*> pair_mu_;    ///< of a pair that has its own, where the scene has it; null: by rule
+  std::vector<double> pair_restitution_;  ///< of a pair that has its own; negative: by rule
   bool bounces_ = false;                  ///< something in the scene has a restitution
   Kinematics held_;                       ///< of the joints that loops hold
-  std::size_t loops_ = 0, couplings_ = 0;
-  int closure_rows_ = 0;  ///< of loops and couplings
+  int closure_rows_ = 0;                  ///< of loops and couplings
   Solver solver_;
   Servo servo_;
 
@@ -137,6 +154,9 @@ class Simulator {
   double smooth_work_ = 0.0;       ///< kinetic energy that the free motion gains in the step
   std::vector<Bounce> bouncing_;
   bool has_stepped_ = false;
+  std::uint64_t steps_ = 0;
+  bool is_restored_ = false;  ///< since the last step, to these
+  Eigen::VectorXd q_restored_, v_restored_;
   Record record_;
 };
 
