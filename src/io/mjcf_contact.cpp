@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "mjcf_spec.hpp"
+#include "taut/math/interruption.hpp"
 
 namespace taut::mjcf {
 
@@ -118,6 +119,7 @@ void build_pairs(const Spec& spec, Scene& scene) {
   const auto excluded = excluded_bodies(spec);
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     for (std::size_t j = i + 1; j < shapes.size(); ++j) {
+      may_interrupt(100);  // Pinocchio looks through all pairs before it adds one
       const Shape &a = shapes[i], &b = shapes[j];
       if (!may_touch(spec, a, b) || excluded.contains(std::minmax(a.body, b.body))) continue;
       scene.geometry.addCollisionPair({a.index, b.index});

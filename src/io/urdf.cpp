@@ -13,6 +13,7 @@
 #include "floor.hpp"
 #include "source.hpp"
 #include "taut/io/load.hpp"
+#include "taut/math/interruption.hpp"
 #include "urdf_xml.hpp"
 
 namespace taut {
@@ -64,6 +65,16 @@ void follow(const pinocchio::Model& model, const urdf::Mimic& mimic, VectorXd& q
   }
 }
 
+constexpr int kMeshWork = 1000, kPairWork = 100;  // for `may_interrupt`
+
+// A robot has tens of meshes, each of which may take a while.
+struct MeshLoader final : coal::CachedMeshLoader {
+  coal::BVHModelPtr_t load(const std::string& path, const coal::Vec3s& scale) override {
+    may_interrupt(kMeshWork);
+    return CachedMeshLoader::load(path, scale);
+  }
+};
+
 // Coal has no contact derivatives for triangle soups, and a hull is what the robots' collision meshes stand for.
 void replace_meshes(Scene& scene) {
   std::map<const coal::CollisionGeometry*, std::shared_ptr<coal::CollisionGeometry>> hulls;
@@ -72,6 +83,7 @@ void replace_meshes(Scene& scene) {
   for (auto& object : scene.geometry.geometryObjects) {
     auto* mesh = dynamic_cast<coal::BVHModelBase*>(object.geometry.get());
     if (!mesh) continue;
+    may_interrupt(kMeshWork);
     ++meshes;
     auto [found, is_new] = hulls.try_emplace(mesh);
     if (is_new) {
@@ -99,7 +111,7 @@ void replace_meshes(Scene& scene) {
 void build_geometry(const std::string& text, Scene& scene) {
   std::istringstream stream(text);
   pinocchio::urdf::buildGeom(scene.model, stream, pinocchio::COLLISION, scene.geometry, std::vector<std::string>{},
-                             std::make_shared<coal::CachedMeshLoader>());
+                             std::make_shared<MeshLoader>());
   replace_meshes(scene);
   scene.fit_arrays();
 }
@@ -112,6 +124,7 @@ void build_pairs(const urdf::Srdf& srdf, Scene& scene) {
   };
   for (std::size_t i = 0; i < objects.size(); ++i) {
     for (std::size_t j = i + 1; j < objects.size(); ++j) {
+      may_interrupt(kPairWork);
       const auto a = objects[i].parentJoint, b = objects[j].parentJoint;
       const bool adjacent = a == b || parents[a] == b || parents[b] == a;
       if (!adjacent && !srdf.disabled.contains(std::minmax(link(i), link(j)))) scene.geometry.addCollisionPair({i, j});
@@ -134,6 +147,7 @@ void drop_overlapping_pairs(Scene& scene) {
   };
   std::vector<pinocchio::CollisionPair> dropped;
   for (const auto& pair : scene.geometry.collisionPairs) {
+    may_interrupt(kPairWork);
     if (overlap(pair)) dropped.push_back(pair);
   }
   for (const auto& pair : dropped) scene.geometry.removeCollisionPair(pair);

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "taut/io/errors.hpp"
+#include "taut/math/interruption.hpp"
 
 namespace taut::xml {
 
@@ -61,6 +62,7 @@ class Reader {
     Element element{.tag = node.Name(), .attributes = {}, .children = {}, .file = file, .line = node.GetLineNum()};
     for (const auto* a = node.FirstAttribute(); a; a = a->Next()) element.attributes[a->Name()] = a->Value();
     for (const auto* child = node.FirstChildElement(); child; child = child->NextSiblingElement()) {
+      may_interrupt(10);
       Element converted = convert(*child, file);
       if (include_tag_.empty() || converted.tag != include_tag_) {
         element.children.push_back(std::move(converted));

@@ -8,6 +8,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "taut/math/interruption.hpp"
 #include "taut/problem/sets.hpp"
 
 namespace taut {
@@ -118,6 +119,7 @@ Simulator::Simulator(std::shared_ptr<const Scene> scene, SimulatorOptions option
   bouncing_.reserve(64);
   record_.driven.reserve(scene_->actuators.size());
   impulses_.contacts.reserve(64);
+  before_.impulses.contacts.reserve(64);
   impulses_.joints.setZero(static_cast<Eigen::Index>(joint_rows_.size()));
   impulses_.closures.setZero(closure_rows_);
   impulses_.drives.setZero(static_cast<Eigen::Index>(scene_->actuators.size()));
@@ -385,9 +387,48 @@ void Simulator::close_left_open() {
   }
 }
 
-const Record& Simulator::step(const ConstVectorRef& q, const ConstVectorRef& v, const ConstVectorRef& tau,
-                              std::span<const pinocchio::Force> fext, const ConstVectorRef& control) {
+const Record& Simulator::step(const Usage::Change&, const ConstVectorRef& q, const ConstVectorRef& v,
+                              const ConstVectorRef& tau, std::span<const pinocchio::Force> fext,
+                              const ConstVectorRef& control) {
+  const Usage::Step within(usage_);
   check(q, v, tau, fext, control);
+  before_.q = record_.q_next;
+  before_.v = record_.v_next;
+  before_.impulses = impulses_;
+  before_.penalty = solver_.penalty();
+  before_.detected = false;
+  try {
+    make_step(q, v, tau, fext, control);
+  } catch (...) {
+    undo_step();
+    throw;
+  }
+  return record_;
+}
+
+// The state is the one before; of what was done nothing is left to be read.
+void Simulator::undo_step() {
+  record_.q_next = before_.q;
+  record_.v_next = before_.v;
+  if (before_.detected) detector_.undo(collision_memory_);
+  impulses_ = before_.impulses;
+  solver_.set_penalty(before_.penalty);
+  record_.contacts.clear();
+  record_.joint_rows.clear();
+  record_.driven.clear();
+  record_.rows.clear();
+  record_.joint_start = record_.loop_start = 0;
+  record_.is_sparse = false;
+  record_.v_free.setZero();
+  record_.restitution_scale = 1.0;
+  record_.report = {};
+  bouncing_.clear();
+  has_stepped_ = false;
+}
+
+void Simulator::make_step(const ConstVectorRef& q, const ConstVectorRef& v, const ConstVectorRef& tau,
+                          std::span<const pinocchio::Force> fext, const ConstVectorRef& control) {
+  may_interrupt(static_cast<int>(v.size()));
   const auto watch = [&](Phase phase) {
     return Stopwatch(options_.profile ? &record_.seconds[static_cast<std::size_t>(phase)] : nullptr);
   };
@@ -407,6 +448,7 @@ const Record& Simulator::step(const ConstVectorRef& q, const ConstVectorRef& v, 
   }
   {
     const auto timed = watch(Phase::collision);
+    before_.detected = true;
     detector_.detect(scene_->geometry, dynamics_.placements(), dynamics_.velocities(), options_.dt,
                      options_.stabilization.margin, collision_memory_, record_.contacts);
     set_surfaces();
@@ -430,10 +472,10 @@ const Record& Simulator::step(const ConstVectorRef& q, const ConstVectorRef& v, 
   }
   if (!record_.q_next.allFinite() || !record_.v_next.allFinite()) record_.report.status = Status::not_finite;
   has_stepped_ = true;
-  return record_;
 }
 
 State Simulator::state() const {
+  const Usage::Look look(usage_);
   return {.q = record_.q_next,
           .v = record_.v_next,
           .collision = collision_memory_,
@@ -442,6 +484,7 @@ State Simulator::state() const {
 }
 
 void Simulator::restore(const State& state) {
+  const Usage::Change change(usage_);
   if (state.q.size() != scene_->model.nq || state.v.size() != scene_->model.nv ||
       state.collision.guesses.size() != collision_memory_.guesses.size() ||
       state.impulses.joints.size() != impulses_.joints.size() ||
@@ -457,6 +500,7 @@ void Simulator::restore(const State& state) {
 }
 
 void Simulator::reset() {
+  const Usage::Change change(usage_);
   collision_memory_ = detector_.memory();
   impulses_.clear();
   solver_.set_penalty(0.0);
