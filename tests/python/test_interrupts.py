@@ -50,15 +50,14 @@ else:
 """
 
 
-def interrupted(setup: str, call: str, after: str = "", wait: float = 0.5, which: str = "SIGINT") -> float:
+def interrupted(setup: str, call: str, after: str = "", wait: float = 0.5, which: str = "SIGINT", within: float = 5.0):
     """Seconds from the signal to the KeyboardInterrupt."""
     code = PROGRAM.format(setup=setup, call=call, after=after, wait=wait, signal=which)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-3000:]
     latency = json.loads(done.stdout.splitlines()[0])["latency"]
     print(f"{call}: {latency:.3f} s")
-    assert latency < 5.0  # 0.05 to 0.2 s if nobody else works
-    return latency
+    assert latency < within  # 0.01 to 0.1 s if nobody else works
 
 
 GO1 = """
@@ -83,7 +82,7 @@ NEVER = "tolerance=1e-300, max_iterations=2_000_000_000"
 
 
 def test_a_rollout():
-    interrupted(GO1.format(dt=0.001), "sim.rollout(q, v, steps=50_000_000)", SAME)
+    interrupted(GO1.format(dt=0.001), "sim.rollout(q, v, steps=1_000_000)", SAME)
 
 
 def test_a_rollout_of_steps_that_take_long():
@@ -98,12 +97,12 @@ def test_an_adjoint():
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_jacobians_of_many_states(threads):
-    setup = GO1.format(dt=0.001) + "Q, V = np.tile(q, (200_000, 1)), rng.normal(size=(200_000, 18))\n"
+    setup = GO1.format(dt=0.001) + "Q, V = np.tile(q, (40_000, 1)), rng.normal(size=(40_000, 18))\n"
     interrupted(setup, f"sim.jacobians(Q, V, threads={threads})", SAME)
 
 
 def test_vjps_of_many_states():
-    setup = GO1.format(dt=0.001) + "Q, V = np.tile(q, (300_000, 1)), rng.normal(size=(300_000, 18))\n"
+    setup = GO1.format(dt=0.001) + "Q, V = np.tile(q, (100_000, 1)), rng.normal(size=(100_000, 18))\n"
     interrupted(setup, "sim.vjps(Q, V, V, V)", SAME)
 
 
@@ -150,24 +149,23 @@ def test_the_handler_of_another_signal_runs_and_may_let_the_run_go_on():
         "found = sim.rollout(q, v, steps=100_000).q; np.testing.assert_array_equal(found, expected); "
         "assert seen and seen[0] < 5, seen; raise KeyboardInterrupt"
     )
-    interrupted(setup, call, wait=0.2, which="SIGTERM")
+    interrupted(setup, call, wait=0.2, which="SIGTERM", within=120.0)
 
 
-@pytest.mark.parametrize("solver", ["auto", "admm", "pgs"])
-def test_an_interrupt_in_a_step_leaves_the_state_before_it(solver):
-    """At many places of steps that take long: contacts, impulses and penalties of the step before are still there."""
+def test_an_interrupt_in_a_step_leaves_the_state_before_it():
+    """Contacts and impulses of the step before are still there. Every place of a step: tests/simulation/usage_test.cpp."""
     scene = taut.scenes.make("go1")
-    options = {"dt": 0.02, "solver": solver, "gjk_start": "transported"}
+    options = {"dt": 0.02, "gjk_start": "transported"}
     sim = taut.Simulator(scene, **options)
     rng = np.random.default_rng(1)
     q, v = scene.q0, np.zeros(18)
-    ended = 0
+    ended, deadline = 0, time.monotonic() + 60
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
-        for k in range(40):
+        while ended < 3 and time.monotonic() < deadline:
             state = sim.state()
             try:
-                signal.setitimer(signal.ITIMER_REAL, 0.002 * (k + 1))
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(0.02, 0.1))
                 done = sim.step(q, v, 33.0 * rng.normal(size=18))
                 signal.setitimer(signal.ITIMER_REAL, 0.0)
             except KeyboardInterrupt:
@@ -189,12 +187,11 @@ def test_an_interrupt_in_a_step_leaves_the_state_before_it(solver):
                 np.testing.assert_array_equal(done.q, expected.q)
                 np.testing.assert_array_equal(done.impulses, expected.impulses)
                 assert done.report.iterations == expected.report.iterations
-            q, v = (done.q, done.v) if np.abs(done.v).max() < 50 else (scene.q0, np.zeros(18))
+            q, v = (done.q, done.v) if np.abs(done.v).max() < 1e3 else (scene.q0, np.zeros(18))
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
-    print(ended)
-    assert ended >= (1 if solver == "pgs" else 3)
+    assert ended == 3
 
 
 def test_a_thread_that_is_not_the_main_one_is_left_alone():
