@@ -153,7 +153,7 @@ def test_the_handler_of_another_signal_runs_and_may_let_the_run_go_on():
 
 
 def test_an_interrupt_in_a_step_leaves_the_state_before_it():
-    """Contacts and impulses of the step before are still there. Every place of a step: tests/simulation/usage_test.cpp."""
+    """Contacts and impulses of the step before are still there. usage_test.cpp does it at every place of a step."""
     scene = taut.scenes.make("go1")
     options = {"dt": 0.02, "gjk_start": "transported"}
     sim = taut.Simulator(scene, **options)
