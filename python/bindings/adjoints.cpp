@@ -10,6 +10,8 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "derivative_options.hpp"
+#include "interrupts.hpp"
+#include "running.hpp"
 #include "taut/derivatives/batch.hpp"
 #include "trajectory.hpp"
 
@@ -22,6 +24,8 @@ using taut::StepDerivatives;
 using taut::python::ArrayLike;
 using taut::python::options_of;
 using taut::python::parameters_of;
+using taut::python::Running;
+using taut::python::Signals;
 using taut::python::Trajectory;
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using OptionalArray = std::optional<ArrayLike>;
@@ -51,7 +55,9 @@ RunAdjoint adjoint(const Simulator& simulator, const Trajectory& trajectory, con
   const MatrixXd q_bars = bars_of(q_bar, "q_bar", nv, steps), v_bars = bars_of(v_bar, "v_bar", nv, steps);
   const auto parameters = parameters_of(simulator.scene(), theta);
   const auto options = options_of(collision, temperature, move_contacts);
+  const Running<taut::Usage::Look> running(simulator);
   nb::gil_scoped_release release;
+  Signals signals;
   Simulator twin = twin_of(simulator);
   const taut::RolloutAdjoint found = pull_back(twin, trajectory.run, q_bars, v_bars, parameters, options);
   RunAdjoint out{found.q, found.v, found.taus.transpose(), found.controls.transpose(), {}, found.certificates};
@@ -101,7 +107,9 @@ BatchJacobian jacobians(const Simulator& simulator, const ArrayLike& q, const Ar
     stack->resize(batch.count(), model.nv, model.nv);
   }
   out.certificates.resize(static_cast<std::size_t>(batch.count()));
+  const Running<taut::Usage::Look> running(simulator);
   nb::gil_scoped_release release;
+  Signals signals;
   for_each_state(simulator, batch.q, batch.v, batch.tau, threads,
                  [&](int i, const Simulator& stepped, StepDerivatives& derivatives) {
                    const taut::StepJacobian& found = derivatives.jacobian(stepped, options);
@@ -143,7 +151,9 @@ BatchAdjoint vjps(const Simulator& simulator, const ArrayLike& q, const ArrayLik
   std::vector<RowMatrix> of_parameters;
   for (const taut::Parameter& parameter : parameters) of_parameters.emplace_back(count, parameter.size);
   {
+    const Running<taut::Usage::Look> running(simulator);
     nb::gil_scoped_release release;
+    Signals signals;
     for_each_state(simulator, batch.q, batch.v, batch.tau, threads,
                    [&](int i, const Simulator& stepped, StepDerivatives& derivatives) {
                      const taut::StepAdjoint& found = derivatives.vjp(stepped, q_bars.col(i), v_bars.col(i), options);

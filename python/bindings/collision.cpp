@@ -9,6 +9,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "interrupts.hpp"
 #include "taut/collision/patch_derivatives.hpp"
 
 namespace {
@@ -93,12 +94,14 @@ nb::tuple collision_seconds(nb::handle shape_1, nb::handle shape_2, const std::v
   const auto count = static_cast<Eigen::Index>(poses_1.size());
   Eigen::VectorXd of_distance(count), of_derivatives(count);
   double kept = 0.0;  // what is computed is used
+  taut::python::Signals signals;
   for (Eigen::Index i = 0; i < count; ++i) {
     const pinocchio::SE3 oM1 = pose_of(poses_1[i], "pose_1"), oM2 = pose_of(poses_2[i], "pose_2");
     const Distance at = taut::distance(one, oM1, two, oM2);
     const auto least = [&](auto&& run) {
       double best = HUGE_VAL;
       for (int r = 0; r < repeats; ++r) {
+        taut::may_interrupt(20 * inner);
         const auto start = Clock::now();
         for (int k = 0; k < inner; ++k) kept += run();
         best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count() / inner);

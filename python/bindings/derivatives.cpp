@@ -12,6 +12,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "derivative_options.hpp"
+#include "interrupts.hpp"
 #include "taut/derivatives/step_derivatives.hpp"
 
 namespace {
@@ -22,9 +23,11 @@ using taut::Simulator;
 using taut::StepDerivatives;
 using taut::StepJacobian;
 using taut::StepTangent;
+using taut::Usage;
 using taut::python::ArrayLike;
 using taut::python::options_of;
 using taut::python::parameters_of;
+using taut::python::Signals;
 
 // The workspace of a simulator's derivatives lives beside it, made when it is first asked for.
 StepDerivatives& workspace_of(nb::handle simulator) {
@@ -40,6 +43,9 @@ StepJacobian jacobian(nb::handle simulator, const std::string& collision, std::o
   taut::StepDerivativeOptions options = options_of(collision, temperature, move_contacts);
   options.impulses = impulses;
   options.forces = forces;
+  // The workspace is one, too: who changes nothing needs it alone all the same.
+  const Usage::Change change(nb::cast<const Simulator&>(simulator).usage());
+  Signals signals;
   return workspace_of(simulator).jacobian(nb::cast<const Simulator&>(simulator), options);
 }
 
@@ -48,6 +54,8 @@ StepTangent jvp(nb::handle simulator, const ArrayLike& dq, const ArrayLike& dv, 
   const auto& sim = nb::cast<const Simulator&>(simulator);
   const Eigen::VectorXd torque =
       dtau ? dtau->vector("dtau") : Eigen::VectorXd(Eigen::VectorXd::Zero(sim.scene().model.nv));
+  const Usage::Change change(sim.usage());
+  Signals signals;
   return workspace_of(simulator).jvp(sim, dq.vector("dq"), dv.vector("dv"), torque,
                                      options_of(collision, temperature, move_contacts));
 }
@@ -60,6 +68,8 @@ struct Adjoint : taut::StepAdjoint {
 Adjoint vjp(nb::handle simulator, const ArrayLike& q_bar, const ArrayLike& v_bar, const std::vector<std::string>& theta,
             const std::string& collision, std::optional<double> temperature, bool move_contacts) {
   const auto& sim = nb::cast<const Simulator&>(simulator);
+  const Usage::Change change(sim.usage());
+  Signals signals;
   StepDerivatives& derivatives = workspace_of(simulator);
   const auto parameters = parameters_of(sim.scene(), theta);
   Adjoint bars{derivatives.vjp(sim, q_bar.vector("q_bar"), v_bar.vector("v_bar"),
@@ -80,9 +90,11 @@ Eigen::MatrixXd derivative_seconds(nb::handle simulator, const ArrayLike& q_like
   Eigen::VectorXd q = q_like.vector("q"), v = v_like.vector("v");
   const Eigen::VectorXd ones = Eigen::VectorXd::Ones(sim.scene().model.nv);
   Eigen::MatrixXd seconds(steps, 3);
+  const Usage::Change change(sim.usage());
+  Signals signals;
   for (int k = 0; k < steps; ++k) {
     const auto start = Clock::now();
-    sim.step(q, v);
+    sim.step(change, q, v);
     const auto stepped = Clock::now();
     derivatives.jacobian(sim);
     const auto derived = Clock::now();

@@ -7,6 +7,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "interrupts.hpp"
 #include "taut/collision/gjk_timing.hpp"
 
 namespace {
@@ -79,12 +80,14 @@ Runs gjk(nb::handle shape_1, nb::handle shape_2, const ArrayLike& rotations, con
                                  .criterion = taut::gjk_criterion(criterion),
                                  .tolerance = tolerance,
                                  .max_iterations = max_iterations};
+  taut::python::Signals signals;
   return Runs(taut::time_gjk(shape_of(shape_1, "shape_1"), shape_of(shape_2, "shape_2"), poses, options,
                              taut::gjk_start(start), beyond.value_or(HUGE_VAL), anew, {samples, calls}, unit));
 }
 
 Runs frank_wolfe(nb::handle shape_1, nb::handle shape_2, const ArrayLike& rotations, const ArrayLike& translations,
                  double tolerance, int max_iterations, int samples) {
+  taut::python::Signals signals;
   return Runs(taut::time_frank_wolfe(shape_of(shape_1, "shape_1"), shape_of(shape_2, "shape_2"),
                                      poses_of(rotations, translations), tolerance, max_iterations, samples));
 }

@@ -10,7 +10,9 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "interrupts.hpp"
 #include "placement.hpp"
+#include "running.hpp"
 #include "taut/dynamics/kinematics.hpp"
 #include "taut/simulation/assembly.hpp"
 #include "taut/simulation/scene.hpp"
@@ -23,6 +25,7 @@ using Eigen::Vector3d;
 using Eigen::VectorXd;
 using taut::Scene;
 using taut::python::ArrayLike;
+using taut::python::NotWhileRunning;
 using taut::python::placement_or_identity;
 
 // A joint of the model, or the world: by its index, its name, or that of a body or frame on it.
@@ -223,6 +226,7 @@ VectorXd assemble(const Scene& scene, const std::optional<ArrayLike>& q_like, co
   taut::AssemblyOptions options;
   options.tolerance = tolerance;
   for (const nb::object& joint : fixed) options.fixed.push_back(joint_of(scene, joint));
+  taut::python::Signals signals;
   return taut::assemble(scene, q, options);
 }
 
@@ -292,24 +296,27 @@ void bind_loops(nb::module_& m, nb::class_<Scene>& scene) {
             std::erase_if(s.ball_limits, [&](const taut::BallLimit& limit) { return limit.joint == index; });
             s.ball_limits.push_back({index, angle});
           },
-          "joint"_a, "angle"_a, "The largest turn of a ball joint, in any direction, rad; felt at the next step.")
-      .def("add_loop", &add_loop, "kind"_a, "body_1"_a.none(), "body_2"_a.none(), nb::kw_only(), "point"_a = nb::none(),
-           "axis"_a = nb::none(), "second_axis"_a = nb::none(), "position_1"_a = nb::none(),
-           "position_2"_a = nb::none(), "quaternion_1"_a = nb::none(), "quaternion_2"_a = nb::none(),
-           "length"_a = nb::none(), "compliance"_a = 0.0, "angular_compliance"_a = 0.0, "name"_a = "",
-           "q"_a = nb::none(),
+           nb::call_policy<NotWhileRunning>(), "joint"_a, "angle"_a,
+           "The largest turn of a ball joint, in any direction, rad; felt at the next step.")
+      .def("add_loop", &add_loop, nb::call_policy<NotWhileRunning>(), "kind"_a, "body_1"_a.none(), "body_2"_a.none(),
+           nb::kw_only(), "point"_a = nb::none(), "axis"_a = nb::none(), "second_axis"_a = nb::none(),
+           "position_1"_a = nb::none(), "position_2"_a = nb::none(), "quaternion_1"_a = nb::none(),
+           "quaternion_2"_a = nb::none(), "length"_a = nb::none(), "compliance"_a = 0.0, "angular_compliance"_a = 0.0,
+           "name"_a = "", "q"_a = nb::none(),
            "A joint that closes a loop between two bodies, or a body and the world (None): point, hinge, weld, slider, "
            "cylindrical, universal or distance. Bodies are given by name or joint index. Either by `point` and `axis` "
            "in the world, closed in configuration q (default q0), or by a frame on each body (`position_`, "
            "`quaternion_`), whose z is the axis; a universal joint turns about `axis` of body_1 and `second_axis` of "
            "body_2 (x and y of the frames). `length` of a distance: default as it is. Compliances in m/N and "
            "rad/(N m); 0 is rigid.")
-      .def("add_coupling", &add_coupling, "joint_1"_a, "joint_2"_a.none(), "polynomial"_a = nb::make_tuple(0.0, 1.0),
-           nb::kw_only(), "reference_1"_a = 0.0, "reference_2"_a = 0.0, "compliance"_a = 0.0, "name"_a = "",
+      .def("add_coupling", &add_coupling, nb::call_policy<NotWhileRunning>(), "joint_1"_a, "joint_2"_a.none(),
+           "polynomial"_a = nb::make_tuple(0.0, 1.0), nb::kw_only(), "reference_1"_a = 0.0, "reference_2"_a = 0.0,
+           "compliance"_a = 0.0, "name"_a = "",
            "A gear or cam: q_1 - reference_1 = sum of polynomial[k] (q_2 - reference_2)^k.")
-      .def("add_loop_actuator", &add_loop_actuator, "loop"_a, "kind"_a = "motor", "drive"_a = 0, nb::kw_only(),
-           "gear"_a = 1.0, "kp"_a = 0.0, "kv"_a = 0.0, "control_range"_a = std::pair(-HUGE_VAL, HUGE_VAL),
-           "force_range"_a = std::pair(-HUGE_VAL, HUGE_VAL), "name"_a = "",
+      .def("add_loop_actuator", &add_loop_actuator, nb::call_policy<NotWhileRunning>(), "loop"_a, "kind"_a = "motor",
+           "drive"_a = 0, nb::kw_only(), "gear"_a = 1.0, "kp"_a = 0.0, "kv"_a = 0.0,
+           "control_range"_a = std::pair(-HUGE_VAL, HUGE_VAL), "force_range"_a = std::pair(-HUGE_VAL, HUGE_VAL),
+           "name"_a = "",
            "A motor or position servo on a direction in which a loop is free: hinge and slider have one, cylindrical "
            "two (slide, turn), universal two (about axis, about second_axis). Its control is the next entry of "
            "`control`. Returns its index.")

@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include "interrupts.hpp"
 #include "taut/io/errors.hpp"
 
 NB_MODULE(_taut, m) {
@@ -12,6 +13,8 @@ NB_MODULE(_taut, m) {
       std::rethrow_exception(error);
     } catch (const taut::FileNotFound& missing) {
       PyErr_SetString(PyExc_FileNotFoundError, missing.what());
+    } catch (taut::python::Signalled& signalled) {
+      signalled.error.restore();
     }
   });
   bind_problem(m);

@@ -12,6 +12,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "compressed.hpp"
+#include "interrupts.hpp"
 #include "taut/problem/owned_problem.hpp"
 #include "taut/solvers/solver.hpp"
 
@@ -23,6 +24,7 @@ using taut::Block;
 using taut::OwnedProblem;
 using taut::SetKind;
 using taut::python::ArrayLike;
+using taut::python::Signals;
 using OptionalArray = std::optional<ArrayLike>;
 
 [[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
@@ -198,14 +200,29 @@ VectorXd start_from(const OptionalArray& warm_start, Eigen::Index rows) {
   return start;
 }
 
-// The solver of this thread's last small problem: its workspace is worth more than such a solve. What it carries from
-// one solve to the next is taken out, so that a call depends on its arguments alone.
-taut::Solver& kept_solver(const std::string& name, const taut::SolverOptions& options) {
-  thread_local std::optional<taut::Solver> kept;
-  if (!kept || kept->name() != name || !(kept->options() == options)) kept.emplace(name, options);
-  kept->set_penalty(0.0);
-  return *kept;
-}
+// The solver of this thread's last small problem, for one call: its workspace is worth more than such a solve. What it
+// carries from one solve to the next is taken out, so that a call depends on its arguments alone.
+class KeptSolver {
+ public:
+  KeptSolver(const std::string& name, const taut::SolverOptions& options) {
+    // Taken away, for the handler of a signal may solve while we do.
+    if (kept_ && kept_->name() == name && kept_->options() == options) solver_ = std::move(kept_);
+    kept_.reset();
+    if (!solver_) solver_.emplace(name, options);
+    solver_->set_penalty(0.0);
+  }
+  ~KeptSolver() { kept_ = std::move(solver_); }
+  KeptSolver(const KeptSolver&) = delete;
+  KeptSolver& operator=(const KeptSolver&) = delete;
+
+  taut::Solver& operator*() { return *solver_; }
+
+ private:
+  static thread_local std::optional<taut::Solver> kept_;
+  std::optional<taut::Solver> solver_;
+};
+
+thread_local std::optional<taut::Solver> KeptSolver::kept_;
 
 Solution solve(const OwnedProblem& problem, const std::string& name, double tolerance,
                std::optional<int> max_iterations, const OptionalArray& warm_start, std::optional<double> relaxation,
@@ -213,18 +230,20 @@ Solution solve(const OwnedProblem& problem, const std::string& name, double tole
   const auto rows = problem.g.size();
   const taut::SolverOptions options = options_from(tolerance, max_iterations, relaxation, sides, alpha, rho);
   Solution solution{start_from(warm_start, rows), VectorXd(rows), {}};
+  const auto run = [&](taut::Solver& solver, int room) {
+    nb::gil_scoped_release release;
+    Signals signals;
+    solver.reserve(room);
+    solution.report = solver.solve(problem.view(), solution.impulse, solution.velocity);
+  };
   constexpr int kKeptRows = 100;
   if (rows <= kKeptRows) {
-    taut::Solver& solver = kept_solver(name, options);
-    solver.reserve(kKeptRows);
-    nb::gil_scoped_release release;
-    solution.report = solver.solve(problem.view(), solution.impulse, solution.velocity);
-    return solution;
+    KeptSolver solver(name, options);
+    run(*solver, kKeptRows);
+  } else {
+    taut::Solver solver(name, options);
+    run(solver, static_cast<int>(rows));
   }
-  taut::Solver solver(name, options);
-  nb::gil_scoped_release release;
-  solver.reserve(static_cast<int>(rows));
-  solution.report = solver.solve(problem.view(), solution.impulse, solution.velocity);
   return solution;
 }
 
@@ -240,6 +259,7 @@ VectorXd time_solve(const OwnedProblem& problem, const std::string& name, double
   const VectorXd start = start_from(warm_start, rows);
   VectorXd impulse(rows), velocity(rows), seconds(repeats);
   nb::gil_scoped_release release;
+  Signals signals;
   solver.reserve(static_cast<int>(rows));
   const taut::Problem view = problem.view();
   const double penalty = solver.penalty();

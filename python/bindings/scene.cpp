@@ -13,7 +13,9 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "interrupts.hpp"
 #include "placement.hpp"
+#include "running.hpp"
 #include "taut/collision/shape.hpp"
 #include "taut/io/load.hpp"
 #include "taut/io/visuals.hpp"
@@ -28,6 +30,7 @@ using Eigen::Vector4d;
 using Eigen::VectorXd;
 using taut::Scene;
 using taut::python::ArrayLike;
+using taut::python::NotWhileRunning;
 using taut::python::placement;
 
 // Coal's shapes are copied: the scene must not depend on Python objects when it is used without the GIL.
@@ -302,7 +305,7 @@ void bind_scene(nb::module_& m) {
             shape_index(s, a), shape_index(s, b);
             s.pair_restitution[std::minmax(a, b)] = checked_restitution(e);
           },
-          "shape_1"_a, "shape_2"_a, "e"_a,
+          nb::call_policy<NotWhileRunning>(), "shape_1"_a, "shape_2"_a, "e"_a,
           "Newton's coefficient of one pair, instead of its shapes'; felt at the next step.")
       .def(
           "compliance",
@@ -320,7 +323,7 @@ void bind_scene(nb::module_& m) {
             shape_index(s, a), shape_index(s, b);
             s.pair_friction[std::minmax(a, b)] = checked_friction(mu);
           },
-          "shape_1"_a, "shape_2"_a, "mu"_a,
+          nb::call_policy<NotWhileRunning>(), "shape_1"_a, "shape_2"_a, "mu"_a,
           "Friction of one pair of shapes, instead of the rule; felt at the next step.")
       .def(
           "pair_friction",
@@ -328,9 +331,9 @@ void bind_scene(nb::module_& m) {
             return s.friction(shape_index(s, a), shape_index(s, b));
           },
           "shape_1"_a, "shape_2"_a, "Friction of the contact of two shapes.")
-      .def("add_body", &add_body, "name"_a, "shape"_a.none(), "mass"_a = 1.0, "position"_a = origin,
-           "quaternion"_a = upright, "friction"_a = taut::Surface{}.friction, "inertia"_a = nb::none(),
-           "restitution"_a = 0.0, "compliance"_a = 0.0,
+      .def("add_body", &add_body, nb::call_policy<NotWhileRunning>(), "name"_a, "shape"_a.none(), "mass"_a = 1.0,
+           "position"_a = origin, "quaternion"_a = upright, "friction"_a = taut::Surface{}.friction,
+           "inertia"_a = nb::none(), "restitution"_a = 0.0, "compliance"_a = 0.0,
            "A free rigid body with one Coal shape, or with none (it then touches nothing and needs an inertia). The "
            "inertia is the shape's, homogeneous, unless given (3, 3) about its origin. Returns the joint index.")
       .def(
@@ -340,29 +343,29 @@ void bind_scene(nb::module_& m) {
             return taut::add_shape(s, joint, name, take_shape(shape, name), placement(position, quaternion),
                                    surface_of(friction, restitution, compliance));
           },
-          "name"_a, "shape"_a, "joint"_a = 0, "position"_a = origin, "quaternion"_a = upright,
-          "friction"_a = taut::Surface{}.friction, "restitution"_a = 0.0, "compliance"_a = 0.0,
-          "A Coal shape on a joint; joint 0 is the world. Returns its index in `geometry`.")
+          nb::call_policy<NotWhileRunning>(), "name"_a, "shape"_a, "joint"_a = 0, "position"_a = origin,
+          "quaternion"_a = upright, "friction"_a = taut::Surface{}.friction, "restitution"_a = 0.0,
+          "compliance"_a = 0.0, "A Coal shape on a joint; joint 0 is the world. Returns its index in `geometry`.")
       .def(
           "add_floor",
           [](Scene& s, double height, double friction, double restitution, double compliance) {
             return taut::add_floor(s, height, surface_of(friction, restitution, compliance));
           },
-          "height"_a = 0.0, "friction"_a = taut::Surface{}.friction, "restitution"_a = 0.0, "compliance"_a = 0.0,
-          "A horizontal half-space.")
+          nb::call_policy<NotWhileRunning>(), "height"_a = 0.0, "friction"_a = taut::Surface{}.friction,
+          "restitution"_a = 0.0, "compliance"_a = 0.0, "A horizontal half-space.")
       .def(
           "add_robot",
           [](Scene& s, const Scene& robot, const std::string& prefix, const ArrayLike& position,
              const ArrayLike& quaternion) { taut::append(s, robot, prefix, placement(position, quaternion)); },
-          "robot"_a, "prefix"_a = "", "position"_a = origin, "quaternion"_a = upright,
-          "Another scene put into this one; its names get the prefix.")
+          nb::call_policy<NotWhileRunning>(), "robot"_a, "prefix"_a = "", "position"_a = origin,
+          "quaternion"_a = upright, "Another scene put into this one; its names get the prefix.")
       .def(
           "disable_pair",
           [](Scene& s, const std::string& a, const std::string& b) {
             const pinocchio::CollisionPair pair(shape_index(s, a), shape_index(s, b));
             if (s.geometry.existCollisionPair(pair)) s.geometry.removeCollisionPair(pair);
           },
-          "shape_1"_a, "shape_2"_a, "These two shapes pass through each other.")
+          nb::call_policy<NotWhileRunning>(), "shape_1"_a, "shape_2"_a, "These two shapes pass through each other.")
       .def_prop_ro("parameters", &taut::parameter_names,
                    "Names of all that a step can be differentiated by, for `vjp(..., theta=...)`: 'friction:floor', "
                    "'mass:trunk', "
@@ -380,7 +383,7 @@ void bind_scene(nb::module_& m) {
                                        : value.vector(name.c_str());
             taut::set_value(s, parameter, given);
           },
-          "name"_a, "value"_a, "Set a parameter; felt at the next step.")
+          nb::call_policy<NotWhileRunning>(), "name"_a, "value"_a, "Set a parameter; felt at the next step.")
       .def(
           "validate", [](const Scene& s) { taut::validate(s); },
           "Raises ValueError naming the value if a mass, friction or gain makes no sense.")
@@ -418,6 +421,7 @@ void bind_scene(nb::module_& m) {
           throw std::invalid_argument("root is '" + root + "', it must be 'auto', 'free' or 'fixed'");
         }
         if (friction) checked_friction(*friction);
+        taut::python::Signals signals;
         return std::make_shared<Scene>(taut::load(path, options));
       },
       "path"_a, "floor"_a, "package_dirs"_a, "friction"_a, "root"_a, "srdf"_a, "max_bytes"_a = nb::none());

@@ -11,6 +11,8 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "interrupts.hpp"
+#include "running.hpp"
 #include "tape.hpp"
 #include "taut/problem/owned_problem.hpp"
 #include "taut/simulation/energy.hpp"
@@ -23,6 +25,9 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using taut::Simulator;
 using taut::python::ArrayLike;
+using taut::python::looked_at;
+using taut::python::Running;
+using taut::python::Signals;
 using taut::python::Tapes;
 using taut::python::Trajectory;
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -65,13 +70,15 @@ StepResult step(nb::handle self, const ArrayLike& q_like, const ArrayLike& v_lik
   const VectorXd q = q_like.vector("q"), v = v_like.vector("v"), tau = vector_or_empty(tau_like, "tau"),
                  control = vector_or_empty(control_like, "control");
   const std::vector<pinocchio::Force> forces = forces_of(fext);
+  const Running<taut::Usage::Change> running(simulator);
   Tapes tapes(self);
   bool due = false;
   std::optional<StepResult> result;
   {
     nb::gil_scoped_release release;
     tapes.lock();
-    const taut::Record& record = simulator.step(q, v, tau, forces, control);
+    Signals signals;
+    const taut::Record& record = simulator.step(running.use, q, v, tau, forces, control);
     result.emplace(record);
     due = tapes.note(record, tau, control);
   }
@@ -113,9 +120,11 @@ Trajectory rollout(nb::handle self, const ArrayLike& q_like, const ArrayLike& v_
   if (!controls.allFinite()) throw std::invalid_argument("rollout: control is not finite");
   const int count = taus ? static_cast<int>(taus->rows()) : *steps;
   if (every && *every < 1) throw std::invalid_argument("rollout: checkpoints is " + std::to_string(*every));
+  const Running<taut::Usage::Change> running(simulator);
   Tapes tapes(self);
   nb::gil_scoped_release release;
   tapes.lock();
+  Signals signals;
   Trajectory path;
   taut::Rollout& run = path.run;
   run.q.setConstant(model.nq, count + 1, std::nan(""));
@@ -145,7 +154,7 @@ Trajectory rollout(nb::handle self, const ArrayLike& q_like, const ArrayLike& v_
       tapes.hand_over();
     }
   };
-  simulator.rollout(q, v, run.taus, count, note, controls);
+  simulator.rollout(running.use, q, v, run.taus, count, note, controls);
   return path;
 }
 
@@ -168,6 +177,7 @@ void hold(Simulator& simulator, const ArrayLike& q_like, const ArrayLike& kp, co
   const VectorXd stiff = per_dof(kp, "kp", model.nv), damped = per_dof(kd, "kd", model.nv);
   const VectorXd limit = torque_limit ? per_dof(*torque_limit, "torque_limit", model.nv)
                                       : VectorXd(VectorXd::Constant(model.nv, HUGE_VAL));
+  const taut::Usage::Change change(simulator.usage());
   taut::Servo& servo = simulator.servo();
   servo.clear();
   for (int joint = 1; joint < model.njoints; ++joint) {
@@ -183,6 +193,7 @@ void hold(Simulator& simulator, const ArrayLike& q_like, const ArrayLike& kp, co
 
 // What `hold` was given, None if nothing is held.
 nb::object held(const Simulator& simulator) {
+  const taut::Usage::Look look(simulator.usage());
   const taut::Servo& servo = simulator.servo();
   if ((servo.kp.array() == 0.0).all() && (servo.kd.array() == 0.0).all()) return nb::none();
   nb::dict found;
@@ -399,44 +410,44 @@ void bind_simulator(nb::module_& m) {
       .def("hold", &hold, "q"_a, "kp"_a, "kd"_a, "torque_limit"_a = nb::none(),
            "Hold revolute and prismatic joints at q by implicit PD: stable for any gains. Gains are numbers or (nv,).")
       .def(
-          "release", [](Simulator& s) { s.servo().clear(); }, "End `hold`.")
+          "release",
+          [](Simulator& s) {
+            const taut::Usage::Change change(s.usage());
+            s.servo().clear();
+          },
+          "End `hold`.")
       .def("state", &Simulator::state, "The full state after the last step.")
       .def("restore", &Simulator::restore, "state"_a, "Go back to a state; then step from its q and v.")
       .def("reset", &Simulator::reset, "Forget contacts and impulses: the next step is a cold start.")
-      .def(
-          "problem", [](const Simulator& s) { return taut::OwnedProblem::copy(s.record().problem()); },
-          "The contact problem of the last step, a copy.")
-      .def_prop_ro(
-          "impulse", [](const Simulator& s) { return VectorXd(s.record().impulse.head(s.record().rows.rows())); },
-          "All impulses of the last step, in the order of problem().")
-      .def_prop_ro(
-          "loop_impulses",
-          [](const Simulator& s) {
-            nb::dict found;
-            Eigen::Index row = s.record().loop_start;
-            const bool stepped = s.record().rows.rows() > 0;
-            for (const taut::Loop& loop : s.scene().loops) {
-              const int size = taut::rows_of(loop.kind).size();
-              found[loop.name.c_str()] = stepped && row + size <= s.record().rows.rows()
-                                             ? VectorXd(s.record().impulse.segment(row, size))
-                                             : VectorXd(VectorXd::Zero(size));
-              row += size;
-            }
-            return found;
-          },
-          "By name: impulses of the loops in the last step, N s and N m s, in the order of loop_errors.")
-      .def_prop_ro(
-          "restitution_scale", [](const Simulator& s) { return s.record().restitution_scale; },
-          "Below 1 where the last step lowered every coefficient of restitution so that no energy was gained.")
+      .def("problem", looked_at([](const Simulator& s) { return taut::OwnedProblem::copy(s.record().problem()); }),
+           "The contact problem of the last step, a copy.")
+      .def_prop_ro("impulse", looked_at([](const Simulator& s) {
+                     return VectorXd(s.record().impulse.head(s.record().rows.rows()));
+                   }),
+                   "All impulses of the last step, in the order of problem().")
+      .def_prop_ro("loop_impulses", looked_at([](const Simulator& s) {
+                     nb::dict found;
+                     Eigen::Index row = s.record().loop_start;
+                     const bool stepped = s.record().rows.rows() > 0;
+                     for (const taut::Loop& loop : s.scene().loops) {
+                       const int size = taut::rows_of(loop.kind).size();
+                       found[loop.name.c_str()] = stepped && row + size <= s.record().rows.rows()
+                                                      ? VectorXd(s.record().impulse.segment(row, size))
+                                                      : VectorXd(VectorXd::Zero(size));
+                       row += size;
+                     }
+                     return found;
+                   }),
+                   "By name: impulses of the loops in the last step, N s and N m s, in the order of loop_errors.")
+      .def_prop_ro("restitution_scale", looked_at([](const Simulator& s) { return s.record().restitution_scale; }),
+                   "Below 1 where the last step lowered every coefficient of restitution so that no energy was gained.")
       .def_prop_ro(
           "integrator",
           [](const Simulator& s) { return s.options().integrator == taut::Integrator::moreau ? "moreau" : "euler"; })
-      .def_prop_ro(
-          "v_free", [](const Simulator& s) { return s.record().v_free; },
-          "Velocity of the last step without constraint impulses.")
-      .def_prop_ro(
-          "seconds", [](const Simulator& s) { return s.record().seconds; },
-          "Where the last step's time went, if profile: dynamics, collision, delassus, solver, integration.")
+      .def_prop_ro("v_free", looked_at([](const Simulator& s) { return s.record().v_free; }),
+                   "Velocity of the last step without constraint impulses.")
+      .def_prop_ro("seconds", looked_at([](const Simulator& s) { return s.record().seconds; }),
+                   "Where the last step's time went, if profile: dynamics, collision, delassus, solver, integration.")
       .def_prop_ro("scene", [](const Simulator& s) { return std::const_pointer_cast<taut::Scene>(s.shared_scene()); })
       .def_prop_ro("dt", [](const Simulator& s) { return s.options().dt; })
       .def_prop_ro(

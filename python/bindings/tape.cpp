@@ -216,7 +216,12 @@ void Tape::flush_if_due() {
 void Tape::catch_up(const Simulator& simulator) {
   const std::unique_lock<std::mutex> free(stepping_, std::try_to_lock);
   if (!free || counted_ == 0) return;
-  append(simulator.record(), Eigen::VectorXd(), Eigen::VectorXd());
+  try {
+    const Usage::Look look(simulator.usage());  // it may step without this tape by now
+    append(simulator.record(), Eigen::VectorXd(), Eigen::VectorXd());
+  } catch (const std::runtime_error&) {
+    return;
+  }
   hand_over();
 }
 

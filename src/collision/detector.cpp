@@ -3,10 +3,19 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <utility>
+
+#include "taut/math/interruption.hpp"
 
 namespace taut {
 
 using Eigen::Vector3d;
+
+namespace {
+
+constexpr int kPairWork = 20;  // of a pair in the narrow phase, for `may_interrupt`
+
+}  // namespace
 
 CollisionDetector::CollisionDetector(const pinocchio::GeometryModel& geometry, NarrowPhase narrow_phase)
     : narrow_phase_(narrow_phase), gjk_({.variant = narrow_phase.variant}) {
@@ -46,6 +55,9 @@ CollisionDetector::CollisionDetector(const pinocchio::GeometryModel& geometry, N
     pairs_.push_back(pair);
   }
   touches_.reserve(64);
+  const std::size_t asked = std::min<std::size_t>(pairs_.size(), 1024);
+  asked_.reserve(asked);
+  if (needs_past(narrow_phase.start)) asked_pasts_.reserve(asked);
   origins_.reserve(64);
 
   surround(geometry);
@@ -167,6 +179,9 @@ void CollisionDetector::detect(const pinocchio::GeometryModel& geometry, const s
   place(geometry, oMi, velocity, dt);
   contacts.clear();
   touches_.clear();
+  touches_given_ = false;
+  asked_.clear();
+  asked_pasts_.clear();
   origins_.clear();
   narrow_phase_calls_ = 0;
   auto before = memory.touches.begin();
@@ -179,6 +194,9 @@ void CollisionDetector::detect(const pinocchio::GeometryModel& geometry, const s
       const double reach = margin + balls_[pair.leading].travel + balls_[pair.other].travel;
       if (culled(pair, guess, reach)) continue;
       ++narrow_phase_calls_;
+      may_interrupt(kPairWork);
+      if (past != nullptr) asked_pasts_.push_back(*past);
+      asked_.push_back({order, guess});
       patch_.count = 0;
       collide(pair, reach, guess, past);
       if (patch_.count == 0) continue;
@@ -196,6 +214,16 @@ void CollisionDetector::detect(const pinocchio::GeometryModel& geometry, const s
     for (const int group : candidates_) visit(groups_[static_cast<std::size_t>(group)]);
   }
   std::swap(memory.touches, touches_);
+  touches_given_ = true;
+}
+
+void CollisionDetector::undo(CollisionMemory& memory) {
+  if (std::exchange(touches_given_, false)) std::swap(memory.touches, touches_);
+  for (std::size_t k = 0; k < asked_.size(); ++k) {
+    const auto order = static_cast<std::size_t>(asked_[k].order);
+    memory.guesses[order] = asked_[k].guess;
+    if (!memory.pasts.empty()) memory.pasts[order] = asked_pasts_[k];
+  }
 }
 
 void CollisionDetector::emit(int order, const Pair& pair, std::span<const CollisionMemory::Touch> before,

@@ -9,6 +9,8 @@
 
 #include "taut/collision/frank_wolfe.hpp"
 
+#include "taut/math/interruption.hpp"
+
 namespace taut {
 
 namespace {
@@ -27,6 +29,7 @@ double nanoseconds(const Call& call, Repetitions repetitions, std::vector<double
   using Clock = std::chrono::steady_clock;
   samples.clear();
   for (int i = 0; i < repetitions.samples; ++i) {
+    may_interrupt(10 * repetitions.calls);
     const auto begin = Clock::now();
     for (int k = 0; k < repetitions.calls; ++k) call();
     samples.push_back(std::chrono::duration<double, std::nano>(Clock::now() - begin).count() / repetitions.calls);

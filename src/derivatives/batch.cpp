@@ -2,14 +2,52 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 
 #include "taut/derivatives/rollout_adjoint.hpp"
+#include "taut/math/interruption.hpp"
 
 namespace taut {
+
+namespace {
+
+struct Interrupted {};
+
+// Only the thread that called can be interrupted: it passes that on to the others.
+class Caller final : public Interruptible {
+ public:
+  explicit Caller(std::atomic<bool>& interrupted) : interrupted_(interrupted) {}
+  void ask() override {
+    try {
+      ask_before();
+    } catch (...) {
+      interrupted_ = true;
+      throw;
+    }
+  }
+
+ private:
+  std::atomic<bool>& interrupted_;
+};
+
+class Follower final : public Interruptible {
+ public:
+  explicit Follower(const std::atomic<bool>& interrupted) : interrupted_(interrupted) {}
+  void ask() override {
+    if (interrupted_) throw Interrupted{};
+  }
+
+ private:
+  const std::atomic<bool>& interrupted_;
+};
+
+}  // namespace
 
 void for_each_state(const Simulator& simulator, const Eigen::Ref<const Eigen::MatrixXd>& q,
                     const Eigen::Ref<const Eigen::MatrixXd>& v, const Eigen::Ref<const Eigen::MatrixXd>& tau,
@@ -24,9 +62,16 @@ void for_each_state(const Simulator& simulator, const Eigen::Ref<const Eigen::Ma
   threads = std::min(threads, std::max(1, count));
 
   std::atomic<int> next{0};
+  std::atomic<bool> interrupted{false};
   std::mutex mutex;
+  std::condition_variable ended;
   std::exception_ptr failure;
-  int failed = count;
+  int failed = count, working = 0;
+  const auto note_failure = [&](int index) {
+    const std::lock_guard lock(mutex);
+    if (index < failed) failed = index, failure = std::current_exception();
+    next = count;
+  };
   const auto work = [&] {
     // Made here: a constructor throws as steps do.
     int index = -1;
@@ -40,15 +85,46 @@ void for_each_state(const Simulator& simulator, const Eigen::Ref<const Eigen::Ma
         twin.step(q.col(index), v.col(index), torque);
         visit(index, twin, derivatives);
       }
+    } catch (const Interrupted&) {  // the thread that called says by what
     } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (index < failed) failed = index, failure = std::current_exception();
-      next = count;
+      note_failure(index);
     }
   };
+  const auto work_aside = [&] {
+    {
+      Follower follower(interrupted);
+      work();
+    }
+    const std::lock_guard lock(mutex);
+    --working;
+    ended.notify_one();
+  };
+  Caller caller(interrupted);
   std::vector<std::thread> others;
-  for (int k = 1; k < threads; ++k) others.emplace_back(work);
+  others.reserve(static_cast<std::size_t>(threads));
+  while (static_cast<int>(others.size()) + 1 < threads) {
+    std::unique_lock lock(mutex);
+    ++working;
+    try {
+      others.emplace_back(work_aside);
+    } catch (const std::system_error&) {  // the machine has no more: those that there are do the work
+      --working;
+      break;
+    }
+  }
   work();
+  for (std::unique_lock lock(mutex); working > 0;) {
+    constexpr std::chrono::milliseconds kPause(20);
+    ended.wait_for(lock, kPause, [&] { return working == 0; });
+    if (interrupted) continue;
+    lock.unlock();
+    try {
+      caller.ask();
+    } catch (...) {
+      note_failure(-1);
+    }
+    lock.lock();
+  }
   for (std::thread& thread : others) thread.join();
   if (failure) std::rethrow_exception(failure);
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "taut/math/interruption.hpp"
 #include "taut/problem/block_at.hpp"
 
 namespace taut {
@@ -222,6 +223,7 @@ void ImpulseResponse::factor_second(const Problem& problem, const Turned* turned
     for (int j = 0; j < c; ++j) C_(j, k) = turned->G(k - 2 * slides, closed_[j]);
   }
   for (int k = 0; k < m; ++k) {
+    may_interrupt(n);
     for (int j = 0; j < c; ++j) B_(j, k) = columns_(closed_[j], k);
     for (int i = 0; i < slides; ++i) {
       for (int l = 0; l < 2; ++l) {

@@ -5,6 +5,8 @@
 #include <Eigen/Geometry>
 #include <algorithm>
 
+#include "taut/math/interruption.hpp"
+
 namespace taut {
 
 namespace {
@@ -125,6 +127,7 @@ void RowMotion::add_contact(const Simulator& simulator, int index, const Collisi
   motion.bodies[0].sign = 1.0;
   motion.bodies[1].sign = -1.0;
   ContactDerivatives moves;
+  may_interrupt(100);  // by differences a contact takes milliseconds
   if (move_contacts) moves = simulator.detector().derivatives(contact, collision);
   for (auto& body : motion.bodies) {
     const auto& own = &body == &motion.bodies[0] ? moves.body_1 : moves.body_2;
@@ -173,7 +176,10 @@ void RowMotion::fill(const Simulator& simulator, const ImpulseResponse& response
   if (looks_back_) approach_rates_.setZero(nv, n);
   torques_.setZero();
   turnings_.clear();
-  for (const BlockMotion& motion : blocks()) fill_block(simulator, motion);
+  for (const BlockMotion& motion : blocks()) {
+    may_interrupt();
+    fill_block(simulator, motion);
+  }
   const auto& dynamics = simulator.dynamics();
   const auto& columns = dynamics.columns();
   for (const Turning& turning : turnings_) {

@@ -10,6 +10,8 @@
 
 #include "taut/solvers/solver.hpp"
 
+#include "taut/math/interruption.hpp"
+
 namespace taut {
 
 namespace {
@@ -97,7 +99,7 @@ void StepDerivatives::add_axes_transposed(const Record& record, double dt, const
 void StepDerivatives::prepare(const Simulator& simulator, const StepDerivativeOptions& options) {
   const Record& record = simulator.record();
   const auto& sim = simulator.options();
-  require(simulator.has_stepped(), "there was no step yet, or the last one was broken off");
+  require(simulator.has_stepped(), "there was no step yet, or the last one was interrupted");
   simulator.require_unedited();
   pulled_ = 0;
   require(record.report.status != Status::not_finite, "the last step is not finite");
@@ -198,6 +200,7 @@ void StepDerivatives::set_impulse_derivatives(const Simulator& simulator) {
   const auto set = [&](const MatrixXd& dv, const MatrixXd* rows, MatrixXd& dimpulse) {
     dimpulse.resize(n, dv.cols());
     for (Eigen::Index k = 0; k < dv.cols(); ++k) {
+      may_interrupt(n);
       seen_.resize(n);
       simulator.dynamics().apply(record.rows, dv.col(k), seen_);
       for (const int row : response_.turned()) seen_[row] = conditions_.conditions().col(row).dot(dv.col(k));
@@ -229,6 +232,7 @@ void StepDerivatives::set_force_derivatives(const Simulator& simulator) {
 }
 
 const StepJacobian& StepDerivatives::jacobian(const Simulator& simulator, const StepDerivativeOptions& options) {
+  const Usage::Look look(simulator.usage());
   linearize(simulator, options);
   const Record& record = simulator.record();
   const auto& model = simulator.scene().model;
@@ -306,6 +310,7 @@ StepTangent StepDerivatives::jvp(const Simulator& simulator, const ConstVectorRe
                                  const ConstVectorRef& dv_start, const ConstVectorRef& dtau,
                                  const StepDerivativeOptions& options) {
   const auto& model = simulator.scene().model;
+  const Usage::Look look(simulator.usage());
   check("dq", dq_start, model.nv), check("dv", dv_start, model.nv), check("dtau", dtau, model.nv);
   linearize(simulator, options);
   const Record& record = simulator.record();
@@ -341,6 +346,7 @@ StepTangent StepDerivatives::jvp(const Simulator& simulator, const ConstVectorRe
 const StepAdjoint& StepDerivatives::vjp(const Simulator& simulator, const ConstVectorRef& q_bar,
                                         const ConstVectorRef& v_bar, const StepDerivativeOptions& options) {
   const auto& model = simulator.scene().model;
+  const Usage::Look look(simulator.usage());
   check("q_bar", q_bar, model.nv), check("v_bar", v_bar, model.nv);
   prepare(simulator, options);
   const Record& record = simulator.record();
@@ -432,6 +438,7 @@ const StepAdjoint& StepDerivatives::vjp(const Simulator& simulator, const ConstV
 }
 
 VectorXd StepDerivatives::vjp_parameter(const Simulator& simulator, const Parameter& parameter) {
+  const Usage::Look look(simulator.usage());
   require(pulled_ > 0 && pulled_ == simulator.steps(), "vjp of this step comes before that of its parameters");
   simulator.require_unedited();
   if (simulator.record().rows.rows() == 0) gap_bar_.resize(0), approach_bar_.resize(0), lambda_bar_.resize(0);

@@ -3,6 +3,8 @@
 #include <iterator>
 #include <type_traits>
 
+#include "taut/math/interruption.hpp"
+
 #include "taut/dynamics/dynamics.hpp"
 
 namespace taut {
@@ -95,6 +97,7 @@ void Dynamics::delassus(Rows& rows, Eigen::Ref<Eigen::MatrixXd, 0, Eigen::OuterS
   G.topLeftCorner(n, n).setZero();
   // By couples of arms; an arm enters with the sign its J already carries.
   for (int b = 0; b < static_cast<int>(arms.size()); ++b) {
+    may_interrupt();
     const Block& block_b = blocks[arms[b].block];
     const auto shared = forest_.shared_with(arms[b].joint);
     for (int a = rows.first_arm(arms[b].block); a < static_cast<int>(arms.size()); ++a) {
@@ -142,6 +145,7 @@ void Dynamics::delassus(Rows& rows, BlockSparse& G) {
   cursor_.resize(blocks.size());
   G.clear(rows.rows());
   for (int i = 0; i < count; ++i) {
+    may_interrupt();
     const auto neighbours = [&](int arm) {
       const auto tree = static_cast<std::size_t>(forest_.tree_of(arms[arm].joint));
       return std::span(on_tree_).subspan(first_on_tree_[tree], first_on_tree_[tree + 1] - first_on_tree_[tree]);

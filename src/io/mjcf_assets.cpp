@@ -9,6 +9,7 @@
 #include "mesh_file.hpp"
 #include "mjcf_spec.hpp"
 #include "taut/io/errors.hpp"
+#include "taut/math/interruption.hpp"
 
 namespace taut::mjcf {
 
@@ -143,6 +144,7 @@ Assets read_assets(const Spec& spec, std::size_t max_bytes, Scene& scene) {
         assets.materials[a.text("name")] = a.finite("rgba", 4, 4).value_or(Eigen::Vector4d::Ones());
       }
       if (asset.tag != "mesh" && asset.tag != "hfield") continue;
+      may_interrupt(1000);
       const Attributes a = spec.defaults.resolve(asset, "");
       const std::string name = a.text("name", fs::path(a.text("file")).stem().string());
       if (asset.tag == "mesh") {

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "mjcf_spec.hpp"
+#include "taut/math/interruption.hpp"
 
 namespace taut::mjcf {
 
@@ -103,6 +104,7 @@ void build_model(Spec& spec, Scene& scene) {
   model.name = spec.root.own().text("model", "MuJoCo Model");
   model.gravity.linear() = spec.option.gravity;
   for (std::size_t i = 1; i < spec.bodies.size(); ++i) {
+    may_interrupt(static_cast<int>(i));
     add_joints(spec.bodies[i], spec.bodies[static_cast<std::size_t>(spec.bodies[i].parent)], model);
   }
   check_masses(spec, model);
@@ -130,6 +132,7 @@ void build_geometry(Spec& spec, Scene& scene) {
   int meshes = 0;
   for (const Body& body : spec.bodies) {
     for (const Geom& geom : body.geoms) {
+      may_interrupt(100);
       if (geom.contype == 0 && geom.conaffinity == 0 && !paired.contains(geom.name)) continue;  // touches nothing
       const auto shape = make_shape(geom, spec.assets);
       if (!shape) continue;

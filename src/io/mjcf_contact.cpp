@@ -2,6 +2,7 @@
 
 #include "mjcf_spec.hpp"
 #include "pairs.hpp"
+#include "taut/math/interruption.hpp"
 
 namespace taut::mjcf {
 
@@ -119,6 +120,7 @@ void build_pairs(const Spec& spec, Scene& scene) {
   const auto excluded = excluded_bodies(spec);
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     for (std::size_t j = i + 1; j < shapes.size(); ++j) {
+      may_interrupt();
       const Shape &a = shapes[i], &b = shapes[j];
       if (!may_touch(spec, a, b) || excluded.contains(std::minmax(a.body, b.body))) continue;
       io::add_new_pair(scene.geometry, a.index, b.index);

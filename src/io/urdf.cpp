@@ -14,6 +14,7 @@
 #include "pairs.hpp"
 #include "source.hpp"
 #include "taut/io/load.hpp"
+#include "taut/math/interruption.hpp"
 #include "urdf_meshes.hpp"
 #include "urdf_xml.hpp"
 
@@ -66,6 +67,8 @@ void follow(const pinocchio::Model& model, const urdf::Mimic& mimic, VectorXd& q
   }
 }
 
+constexpr int kMeshWork = 1000, kPairWork = 100;  // for `may_interrupt`
+
 // Coal has no contact derivatives for triangle soups, and a hull is what the robots' collision meshes stand for.
 void replace_meshes(Scene& scene) {
   std::map<const coal::CollisionGeometry*, io::Hull> hulls;
@@ -74,6 +77,7 @@ void replace_meshes(Scene& scene) {
   for (auto& object : scene.geometry.geometryObjects) {
     auto* mesh = dynamic_cast<coal::BVHModelBase*>(object.geometry.get());
     if (!mesh) continue;
+    may_interrupt(kMeshWork);
     ++meshes;
     auto [found, is_new] = hulls.try_emplace(mesh);
     if (is_new) {
@@ -113,6 +117,7 @@ void build_pairs(const urdf::Srdf& srdf, Scene& scene) {
   };
   for (std::size_t i = 0; i < objects.size(); ++i) {
     for (std::size_t j = i + 1; j < objects.size(); ++j) {
+      may_interrupt(kPairWork);
       const auto a = objects[i].parentJoint, b = objects[j].parentJoint;
       const bool adjacent = a == b || parents[a] == b || parents[b] == a;
       if (!adjacent && !srdf.disabled.contains(std::minmax(link(i), link(j)))) io::add_new_pair(scene.geometry, i, j);
@@ -135,6 +140,7 @@ void drop_overlapping_pairs(Scene& scene) {
   };
   std::vector<pinocchio::CollisionPair> kept;
   for (const auto& pair : scene.geometry.collisionPairs) {
+    may_interrupt(kPairWork);
     if (!overlap(pair)) kept.push_back(pair);
   }
   const std::size_t dropped = scene.geometry.collisionPairs.size() - kept.size();

@@ -1,5 +1,7 @@
 #include "urdf_meshes.hpp"
 
+#include "taut/math/interruption.hpp"
+
 #include <coal/BVH/BVH_model.h>
 
 #include <array>
@@ -10,6 +12,7 @@
 namespace taut::urdf {
 
 coal::BVHModelPtr_t MeshLoader::load(const std::string& path, const coal::Vec3s& scale) {
+  may_interrupt(1000);  // a robot has tens of meshes, each of which may take a while
   auto& model = made_[{path, {scale[0], scale[1], scale[2]}}];
   if (model) return model;
   auto found = files_.find(path);

@@ -11,6 +11,7 @@
 
 #include "file_content.hpp"
 #include "taut/io/errors.hpp"
+#include "taut/math/interruption.hpp"
 
 namespace taut::xml {
 
@@ -134,6 +135,7 @@ class Reader {
       element.attributes[a->Name()] = a->Value();
     }
     for (const auto* child = node.FirstChildElement(); child; child = child->NextSiblingElement()) {
+      may_interrupt(10);
       Element converted = convert(*child, file);
       if (include_tag_.empty() || converted.tag != include_tag_) {
         element.children.push_back(std::move(converted));

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <limits>
 
+#include "taut/math/interruption.hpp"
+
 namespace taut {
 namespace {
 
@@ -96,6 +98,7 @@ bool cholesky_steps(MatrixView A, int count, const Accept& accept) {
     // The rest, lower triangle only, a few columns at a time; the little above the diagonal is harmless work.
     constexpr int kStrip = 8;
     for (int j = end; j < n; j += kStrip) {
+      may_interrupt(n);
       subtract_product(n - j, std::min(kStrip, n - j), width, a + start * ld + j, ld, a + start * ld + j, ld, 1,
                        a + j * ld + j, ld);
     }
@@ -135,8 +138,9 @@ template <bool transposed>
 __attribute__((target("avx2,fma"))) void add_wide_product(int rows, int cols, int depth, const double* A,
                                                           std::ptrdiff_t lda, const double* B, std::ptrdiff_t ldb,
                                                           double* C, std::ptrdiff_t ldc) {
-  constexpr int kRows = kLeastRows, kCols = 4;
+  constexpr int kRows = kLeastRows, kCols = 4, kLong = 100;
   for (int j = 0; j < cols; j += kCols) {
+    if (depth > kLong) may_interrupt(rows);
     // Columns past the end repeat the last one and are not stored.
     std::ptrdiff_t b[kCols];
     for (int c = 0; c < kCols; ++c) b[c] = std::min(j + c, cols - 1) * (transposed ? 1 : ldb);
@@ -215,6 +219,7 @@ int pivoted_cholesky(MatrixView A, std::span<int> order, std::span<double> diago
   }
   int next = 0;  // of the leading rows
   for (int k = 0; k < n; ++k) {
+    may_interrupt(n);
     int pivot = -1;
     for (; next < leading && pivot < 0; ++next) {
       const int at = static_cast<int>(std::find(order.begin() + k, order.end(), next) - order.begin());
@@ -319,9 +324,11 @@ bool lu(MatrixView A, std::span<int> pivots) {
       double* column = a + j * ld;
       for (int k = start; k < end; ++k) subtract_scaled(end - k - 1, column[k], a + k * ld + k + 1, column + k + 1);
     }
-    if (end < n) {
-      subtract_product(n - end, n - end, width, a + start * ld + end, ld, a + end * ld + start, 1, ld,
-                       a + end * ld + end, ld);
+    constexpr int kStrip = 64;
+    for (int j = end; j < n; j += kStrip) {
+      may_interrupt(n);
+      subtract_product(n - end, std::min(kStrip, n - j), width, a + start * ld + end, ld, a + j * ld + start, 1, ld,
+                       a + j * ld + end, ld);
     }
   }
   return true;

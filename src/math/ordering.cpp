@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "taut/math/interruption.hpp"
+
 namespace taut {
 
 void MinimumDegree::link(int node) {
@@ -43,6 +45,7 @@ bool MinimumDegree::run(std::span<const int> begin, std::span<const int> neighbo
   while (static_cast<int>(order_.size()) < nodes) {
     while (head_[degree] < 0) ++degree;
     const int node = head_[degree];
+    may_interrupt(1 + degree);
     unlink(node);
     order_.push_back(node);
     const List eliminated = lists_[node];

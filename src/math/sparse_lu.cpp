@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "taut/math/interruption.hpp"
+
 namespace taut {
 
 void SparseLu::start(std::span<const int> order) {
@@ -111,6 +113,7 @@ bool SparseLu::factor_with(const Accept& accept) {
       }
       while (length > 0) stack_[--top] = path_[--length];
     }
+    may_interrupt(n_ - top);
     double pivot = diagonal_[k];
     for (; top < n_; ++top) {
       const int i = stack_[top];

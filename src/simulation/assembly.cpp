@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "taut/dynamics/kinematics.hpp"
+#include "taut/math/interruption.hpp"
 
 namespace taut {
 
@@ -171,6 +172,7 @@ VectorXd assemble(const Scene& scene, const ConstVectorRef& start, const Assembl
   VectorXd error = closure.error();
   double damping = 1e-6;
   for (int i = 0; i < options.max_iterations && error.size() > 0; ++i) {
+    may_interrupt(model.nv);
     if (error.lpNorm<Eigen::Infinity>() <= options.tolerance) break;
     closure.look(q);
     const MatrixXd J = closure.jacobian() * free.asDiagonal();

@@ -8,6 +8,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "taut/math/interruption.hpp"
 #include "taut/problem/sets.hpp"
 
 namespace taut {
@@ -105,7 +106,7 @@ Simulator::Simulator(std::shared_ptr<const Scene> scene, SimulatorOptions option
   solver_.reserve(rows);
   bouncing_.reserve(64);
   record_.driven.reserve(scene_->actuators.size());
-  impulses_ = ImpulseMemory(model.nv, closure_rows_, static_cast<int>(scene_->actuators.size()));
+  impulses_ = before_.impulses = ImpulseMemory(model.nv, closure_rows_, static_cast<int>(scene_->actuators.size()));
   record_.q = record_.q_look = record_.q_next = q_ahead_ = scene_->q0;
   record_.v = record_.v_look = record_.v_coriolis = record_.v_free = record_.v_plus = record_.v_next =
       VectorXd::Zero(model.nv);
@@ -424,13 +425,51 @@ void Simulator::close_left_open() {
   }
 }
 
-const Record& Simulator::step(const ConstVectorRef& q, const ConstVectorRef& v, const ConstVectorRef& tau,
-                              std::span<const pinocchio::Force> fext, const ConstVectorRef& control) {
+const Record& Simulator::step(const Usage::Change&, const ConstVectorRef& q, const ConstVectorRef& v,
+                              const ConstVectorRef& tau, std::span<const pinocchio::Force> fext,
+                              const ConstVectorRef& control) {
+  const Usage::Step within(usage_);
   const SceneValues::Difference edited = edits();
   check(q, v, tau, fext, control);
   if (!edited.first.empty()) follow(edited);
+  before_.q = record_.q_next;
+  before_.v = record_.v_next;
+  before_.impulses = impulses_;
+  before_.penalty = solver_.penalty();
+  before_.detected = false;
   has_stepped_ = false;  // until it is whole
   ++steps_;
+  try {
+    make_step(q, v, tau, fext, control);
+  } catch (...) {
+    undo_step();
+    throw;
+  }
+  return record_;
+}
+
+// The state is the one before; of what was done nothing is left to be read.
+void Simulator::undo_step() {
+  record_.q_next = before_.q;
+  record_.v_next = before_.v;
+  if (before_.detected) detector_.undo(collision_memory_);
+  impulses_ = before_.impulses;
+  solver_.set_penalty(before_.penalty);
+  record_.contacts.clear();
+  record_.joint_rows.clear();
+  record_.driven.clear();
+  record_.rows.clear();
+  record_.joint_start = record_.loop_start = 0;
+  record_.is_sparse = false;
+  record_.v_free.setZero();
+  record_.restitution_scale = 1.0;
+  record_.report = {};
+  bouncing_.clear();
+}
+
+void Simulator::make_step(const ConstVectorRef& q, const ConstVectorRef& v, const ConstVectorRef& tau,
+                          std::span<const pinocchio::Force> fext, const ConstVectorRef& control) {
+  may_interrupt(static_cast<int>(v.size()));
   const auto watch = [&](Phase phase) {
     return Stopwatch(options_.profile ? &record_.seconds[static_cast<std::size_t>(phase)] : nullptr);
   };
@@ -449,6 +488,7 @@ const Record& Simulator::step(const ConstVectorRef& q, const ConstVectorRef& v, 
   }
   {
     const auto timed = watch(Phase::collision);
+    before_.detected = true;
     detector_.detect(scene_->geometry, dynamics_.placements(), dynamics_.velocities(), options_.dt,
                      options_.stabilization.margin, collision_memory_, record_.contacts);
     set_surfaces();
@@ -473,10 +513,10 @@ const Record& Simulator::step(const ConstVectorRef& q, const ConstVectorRef& v, 
   if (!record_.q_next.allFinite() || !record_.v_next.allFinite()) record_.report.status = Status::not_finite;
   has_stepped_ = true;
   is_restored_ = false;
-  return record_;
 }
 
 State Simulator::state() const {
+  const Usage::Look look(usage_);
   const bool at_rest = steps_ == 0 && !is_restored_;
   return {.q = is_restored_ ? q_restored_
                : at_rest    ? scene_->q0
@@ -489,6 +529,7 @@ State Simulator::state() const {
 }
 
 void Simulator::restore(const State& state) {
+  const Usage::Change change(usage_);
   if (state.structure != structure_ || state.q.size() != scene_->model.nq || state.v.size() != scene_->model.nv ||
       state.collision.guesses.size() != collision_memory_.guesses.size() ||
       state.impulses.joints.size() != impulses_.joints.size() ||
@@ -508,6 +549,7 @@ void Simulator::restore(const State& state) {
 }
 
 void Simulator::reset() {
+  const Usage::Change change(usage_);
   collision_memory_ = detector_.memory();
   impulses_.clear();
   solver_.set_penalty(0.0);

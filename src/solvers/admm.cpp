@@ -5,6 +5,7 @@
 #include <string>
 
 #include "taut/math/conjugate_gradient.hpp"
+#include "taut/math/interruption.hpp"
 #include "taut/problem/ccp_residuals.hpp"
 #include "taut/problem/sets.hpp"
 #include "taut/solvers/factored.hpp"
@@ -213,6 +214,7 @@ SolveReport Admm::solve(const Problem& problem, AdmmWorkspace& workspace, Vector
   int rho_iteration = 0;
   double accuracy = 1e-4;  // of conjugate gradients, relative: a tenth of what is left to gain
   while (report.iterations < options_.max_iterations) {
+    may_interrupt(rows);
     const double rho = workspace.rho;
     ++report.iterations;
     x_old = x;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "taut/math/interruption.hpp"
 #include "taut/problem/sets.hpp"
 
 namespace taut {
@@ -51,6 +52,7 @@ class Course {
     int taken = 0;
     double moved = 0.0, moved_before = 0.0;
     for (int end = std::min(count, most); taken < end; ++taken) {
+      may_interrupt(problem_.rows());
       moved = sweep(problem_, workspace_.sweeps, 1.0, lambda_, velocity_, PgsRule{});
       // A sweep that moves less than this has little left to find; the judge decides.
       if (moved <= 0.1 * options_.tolerance) {

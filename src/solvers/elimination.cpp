@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "taut/math/interruption.hpp"
 #include "taut/problem/sets.hpp"
 #include "taut/solvers/factored.hpp"
 
@@ -146,6 +147,7 @@ void Elimination::reduce_sparse(const Problem& problem) {
   VectorView unit(change_.data(), problem.rows()), column(forward_.data(), problem.rows());
   unit.setZero();
   for (int k = 0; k < height_; ++k) {
+    may_interrupt(problem.rows());
     unit[rest_[k]] = 1.0;
     column.setZero();
     add_coupling(problem, system_, false, unit.data(), column.data());

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "taut/math/interruption.hpp"
 #include "taut/problem/sets.hpp"
 
 namespace taut {
@@ -74,6 +75,7 @@ void eliminate_bilateral(const Problem& problem, LcpPivotWorkspace& workspace) {
   double* q = workspace.q.data();
   std::fill_n(workspace.eliminated.begin(), rows, char{0});
   for (;;) {
+    may_interrupt(rows);
     int pivot = -1;
     for (const Block& block : problem.blocks) {
       if (block.kind != SetKind::free) continue;
@@ -206,7 +208,10 @@ double write_lcp(const Pyramid& pyramid, LcpPivotWorkspace& workspace, const Mat
   }
   if (!(size > 0.0)) size = 1.0;
   for (int i = 0; i < count; ++i) lemke.q(i) /= size;
-  for (int j = 0; j < count; ++j) write_column(pyramid, j, A, workspace, lemke.column(j));
+  for (int j = 0; j < count; ++j) {
+    may_interrupt(count);
+    write_column(pyramid, j, A, workspace, lemke.column(j));
+  }
   return size;
 }
 

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "taut/math/interruption.hpp"
 #include "taut/problem/sets.hpp"
 #include "taut/solvers/progress.hpp"
 
@@ -69,6 +70,7 @@ void solve_half(const Problem& problem, const Pyramid& pyramid, Half half, doubl
   std::copy_n(c, rows, y_c);
   double momentum = 1.0;
   for (int k = 0; k < max_steps; ++k) {
+    may_interrupt(rows);
     gradient_step(problem, pyramid, half, L, step, y, y_c, next);
     double length = 0.0, moved = 0.0, turn = 0.0;
     for (int r = 0; r < rows; ++r) {

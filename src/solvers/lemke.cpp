@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "taut/math/interruption.hpp"
+
 namespace taut {
 namespace {
 
@@ -53,6 +55,7 @@ void Lemke::start() {
 // Solves the row for the column's variable and puts it into the other rows.
 void Lemke::exchange(int row, int col) {
   const int n = unknowns_;
+  may_interrupt(n);
   double* entering = coefficients(col);
   const double inverse = 1.0 / entering[row];
   const auto eliminate = [&](double* other) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "taut/math/bicgstab.hpp"
+#include "taut/math/interruption.hpp"
 #include "taut/problem/sets.hpp"
 #include "taut/solvers/factored.hpp"
 
@@ -407,6 +408,7 @@ SolveReport Newton::solve_from(const Problem& problem, const Residuals& judged, 
   int waited = 0;
   report.status = Status::iteration_limit;
   while (report.iterations < options_.max_iterations) {
+    may_interrupt(problem.rows());
     ++report.iterations;
     const bool solved = linearize(problem, lambda, velocity, damping, workspace);
     if (solved) {

@@ -51,6 +51,9 @@ class CollisionDetector {
               std::span<const pinocchio::Motion> velocity, double dt, double margin, CollisionMemory& memory,
               std::vector<Contact>& contacts);
 
+  /// Makes `memory` what the last `detect`, be it whole or not, has found.
+  void undo(CollisionMemory& memory);
+
   /// How a contact of the last `detect` moves with its bodies.
   ContactDerivatives derivatives(const Contact& contact, const CollisionDerivativeOptions& options) const;
   /// The same with the sizes of its shapes.
@@ -138,6 +141,14 @@ class CollisionDetector {
   std::vector<Hull> hulls_;       ///< one per joint
   std::vector<Ball> body_balls_;  ///< the hulls, placed
   std::vector<CollisionMemory::Touch> touches_;
+  bool touches_given_ = false;  ///< `touches_` are those of before
+  /// Where GJK had left the pairs that `detect` has asked it about.
+  struct Asked {
+    int order;
+    GjkGuess guess;
+  };
+  std::vector<Asked> asked_;
+  std::vector<GjkPast> asked_pasts_;  ///< of the same, if there are any
   Patch patch_;
   /// What places each contact of the last call, in their order.
   struct Origin {

@@ -52,6 +52,8 @@ struct StepDerivativeOptions {
 ///
 /// is differentiated with λ held, by the derivatives of inverse dynamics with λ as forces and the motion of the rows;
 /// then λ answers as its modes allow (`ImpulseResponse`). Moreau's scheme is the same half a step on.
+///
+/// Throws std::runtime_error if another thread steps the simulator meanwhile.
 class StepDerivatives {
  public:
   explicit StepDerivatives(const Simulator& simulator);

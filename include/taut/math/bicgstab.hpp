@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "taut/math/interruption.hpp"
+
 namespace taut {
 
 /// Solves A x = b for a matrix that need not be symmetric, by BiCGSTAB (van der Vorst 1992), preconditioned from the
@@ -26,6 +28,7 @@ int bicgstab(int n, const Apply& apply, const Precondition& precondition, const 
   double rho = dot(shadow, r);
   int products = 1;
   while (products + 1 < max_products && std::sqrt(dot(r, r)) > target) {
+    may_interrupt(n);
     precondition(p, hat);
     apply(hat, v);
     const double alpha = rho / dot(shadow, v);

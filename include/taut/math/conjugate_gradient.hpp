@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "taut/math/dense.hpp"
+#include "taut/math/interruption.hpp"
 
 namespace taut {
 
@@ -31,6 +32,7 @@ int conjugate_gradient(int n, const Apply& apply, const Precondition& preconditi
   double rz = residual.dot(preconditioned);
   int iterations = 0;
   while (iterations < max_iterations) {
+    may_interrupt(n);
     apply(direction.data(), image.data());
     const double curvature = direction.dot(image), step = rz / curvature;
     if (!(curvature > 0.0) || !std::isfinite(step)) return iterations;

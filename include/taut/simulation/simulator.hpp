@@ -16,6 +16,7 @@
 #include "taut/simulation/record.hpp"
 #include "taut/simulation/scene.hpp"
 #include "taut/simulation/servo.hpp"
+#include "taut/simulation/usage.hpp"
 #include "taut/simulation/values.hpp"
 
 namespace taut {
@@ -32,6 +33,9 @@ struct State {
 /// Steps a scene. Many simulators may share one scene, each on its own thread. The scene is live: the next step sees
 /// what was edited, be it masses, limits, dry friction, surfaces, pairs' own, placements and sizes of shapes, loops or
 /// actuators. Its structure (how many joints, shapes, pairs, loops, of which kind and on what) must not change.
+///
+/// One call at a time: `step`, `rollout`, `restore`, `reset` and derivatives throw std::runtime_error if another thread
+/// uses the simulator, or a call within their own. References that it gives away are the caller's to look after.
 class Simulator {
  public:
   /// Throws std::invalid_argument naming the value: dt ≤ 0, unknown solver, a scene that does not validate.
@@ -42,8 +46,18 @@ class Simulator {
   /// Throws std::invalid_argument naming the value on wrong sizes, NaN, infinity or a quaternion that is not unit,
   /// before anything changes; likewise on a scene that was edited to what does not validate, or in its structure. A
   /// step that cannot be solved says so in its report.
+  ///
+  /// A step that is ended from without (`Interruptible`, or no memory) leaves the state as it was before, and no step
+  /// to differentiate.
   const Record& step(const ConstVectorRef& q, const ConstVectorRef& v, const ConstVectorRef& tau = Eigen::VectorXd(),
-                     std::span<const pinocchio::Force> fext = {}, const ConstVectorRef& control = Eigen::VectorXd());
+                     std::span<const pinocchio::Force> fext = {}, const ConstVectorRef& control = Eigen::VectorXd()) {
+    const Usage::Change change(usage_);
+    return step(change, q, v, tau, fext, control);
+  }
+  /// The same for whoever holds the simulator for longer: for several steps, or to read the record.
+  const Record& step(const Usage::Change& change, const ConstVectorRef& q, const ConstVectorRef& v,
+                     const ConstVectorRef& tau = Eigen::VectorXd(), std::span<const pinocchio::Force> fext = {},
+                     const ConstVectorRef& control = Eigen::VectorXd());
 
   /// Steps `steps` times, column k of `taus` and of `controls` in step k (a single column of controls: in every step;
   /// none: zero, actuators off), and hands each record to `observe(k, record)`. Ends early after a step that is not
@@ -51,11 +65,18 @@ class Simulator {
   template <typename Observe>
   void rollout(const ConstVectorRef& q, const ConstVectorRef& v, const ConstMatrixRef& taus, int steps,
                Observe&& observe, const ConstMatrixRef& controls = Eigen::MatrixXd()) {
+    const Usage::Change change(usage_);
+    rollout(change, q, v, taus, steps, observe, controls);
+  }
+  template <typename Observe>
+  void rollout(const Usage::Change& change, const ConstVectorRef& q, const ConstVectorRef& v,
+               const ConstMatrixRef& taus, int steps, Observe&& observe,
+               const ConstMatrixRef& controls = Eigen::MatrixXd()) {
     Eigen::VectorXd q_now = q, v_now = v, tau, control;
     for (int k = 0; k < steps; ++k) {
       if (taus.cols() > 0) tau = taus.col(k);
       if (controls.cols() > 0) control = controls.col(controls.cols() == 1 ? 0 : k);
-      const Record& done = step(q_now, v_now, tau, {}, control);
+      const Record& done = step(change, q_now, v_now, tau, {}, control);
       observe(k, done);
       if (done.report.status == Status::not_finite) return;
       q_now = done.q_next;
@@ -73,6 +94,9 @@ class Simulator {
   void restore(const State& state);
   /// Forgets contacts and impulses: the next step is a cold start.
   void reset();
+
+  /// For calls that keep others out.
+  Usage& usage() const { return usage_; }
 
   const Record& record() const { return record_; }
   const Scene& scene() const { return *scene_; }
@@ -99,6 +123,9 @@ class Simulator {
   void follow(const SceneValues::Difference& edited);
   void list_joint_rows();
   void list_pairs();
+  void make_step(const ConstVectorRef& q, const ConstVectorRef& v, const ConstVectorRef& tau,
+                 std::span<const pinocchio::Force> fext, const ConstVectorRef& control);
+  void undo_step();
   void look();
   void free_motion(std::span<const pinocchio::Force> fext, const ConstVectorRef& control);
   bool has_restitution() const;
@@ -158,6 +185,14 @@ class Simulator {
   bool is_restored_ = false;  ///< since the last step, to these
   Eigen::VectorXd q_restored_, v_restored_;
   Record record_;
+  /// What a step that does not come to its end gives back, beside what the detector knows.
+  struct Before {
+    Eigen::VectorXd q, v;
+    ImpulseMemory impulses;
+    double penalty = 0.0;
+    bool detected = false;  ///< the step has
+  } before_;
+  mutable Usage usage_;
 };
 
 }  // namespace taut

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "taut/math/interruption.hpp"
 #include "taut/problem/sets.hpp"
 #include "taut/solvers/progress.hpp"
 
@@ -92,6 +93,7 @@ SolveReport solve_by_sweeps(const Problem& problem, const SweepOptions& options,
   double ask_below = options.tolerance, omega = options.relaxation;
   bool over = false;
   while (!over && report.iterations < options.max_sweeps) {
+    may_interrupt(problem.rows());
     const double moved = sweep(problem, workspace, omega, lambda, velocity, make_rule(omega));
     ++report.iterations;
     omega = options.least_relaxation + options.relaxation_decay * (omega - options.least_relaxation);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "taut/math/dense.hpp"
+#include "taut/math/interruption.hpp"
 #include "taut/problem/problem.hpp"
 #include "taut/solvers/sparse_system.hpp"
 
@@ -84,6 +85,7 @@ template <class Respond>
 NewtonStep newton_step(const Problem& model, const Respond& respond, double enough,
                        RegularizedNewtonWorkspace& workspace, VectorRef x) {
   const int rows = model.rows();
+  may_interrupt(rows);
   const double* R = model.R.data();
   VectorView none(workspace.none.data(), rows), gap(workspace.gap.data(), rows),
       gap_velocity(workspace.gap_velocity.data(), rows), step(workspace.step.data(), rows),

@@ -28,7 +28,19 @@ class GrowingFile:
         self.size = self.synced = 0
 
     def write(self, *parts: bytes | np.ndarray) -> None:
-        """Everything, in one call where the system has it; it may take less at a time than it is given."""
+        """Everything, in one call where the system has it; it may take less at a time than it is given. Nothing at all
+        if it throws OSError, as when the disk is full: the file ends with the last whole call."""
+        before = self.size
+        try:
+            self._write(*parts)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self.file.fileno(), before)
+                os.lseek(self.file.fileno(), before, os.SEEK_SET)
+                self.size = before
+            raise
+
+    def _write(self, *parts: bytes | np.ndarray) -> None:
         left = [memoryview(np.frombuffer(part, np.uint8)) for part in parts if memoryview(part).nbytes]
         while left:
             done = os.writev(self.file.fileno(), left[:1024]) if hasattr(os, "writev") else self.file.write(left[0])
@@ -64,4 +76,11 @@ class GrowingFile:
             raise FileNotFoundError(errno.ENOENT, "it was removed or replaced while it was recorded", str(path))
 
     def close(self) -> None:
+        self.file.close()
+
+    def discard(self, path: Path) -> None:
+        """Closes it and leaves nothing behind at `path`."""
+        with contextlib.suppress(OSError):
+            if self.is_at(path):
+                path.unlink()
         self.file.close()

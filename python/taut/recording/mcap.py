@@ -73,7 +73,11 @@ class McapWriter(Finished):
         said = record(METADATA, text(RECORDING) + mapping(content))
         start = MAGIC + record(HEADER, text("") + text(f"taut {__version__}"))
         self.said_at = (len(start), len(said))
-        self.file.write(start + said + self.channels)
+        try:
+            self.file.write(start + said + self.channels)
+        except BaseException:
+            self.file.discard(path)
+            raise
 
     @staticmethod
     def _schema(number: int) -> bytes:

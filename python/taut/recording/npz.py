@@ -44,9 +44,15 @@ def npy_header(dtype: np.dtype | str, shape: tuple[int, ...]) -> bytes:
 class NpzFile:
     """A zip of arrays that grows."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, **first: np.ndarray) -> None:
+        """With these members, or not at all."""
         self.file = GrowingFile(path)
         self.members: list[Member] = []
+        try:
+            self.append(**first)
+        except BaseException:
+            self.file.discard(path)
+            raise
 
     def append(self, **arrays: np.ndarray) -> None:
         """Members of these names, in one call of the system."""
@@ -74,8 +80,7 @@ class NpzWriter(Finished):
     def __init__(self, path: Path, metadata: dict[str, Any]) -> None:
         self.path, self.metadata = path, metadata
         self.pieces = 0
-        self.made = NpzFile(path)
-        self.made.append(metadata=np.array(about.encode(metadata)))
+        self.made = NpzFile(path, metadata=np.array(about.encode(metadata)))
 
     def write(self, piece: dict[str, np.ndarray]) -> None:
         self.made.append(**{f"{column}/{self.pieces:06d}": piece[column] for column in COLUMNS})
@@ -96,16 +101,19 @@ class NpzWriter(Finished):
                 return
             except OSError:  # no room for it twice: it keeps its pieces, as a long one does
                 with contextlib.suppress(OSError):
-                    unfinished.unlink()
+                    unfinished.unlink()  # if it could not take the place of the other
         self.made.finish()
 
 
 def write_whole(path: Path, metadata: dict[str, Any], columns: dict[str, np.ndarray]) -> None:
-    """A file with a member for each column."""
-    made = NpzFile(path)
+    """A file with a member for each column, or none."""
     t = metadata["options"]["dt"] * np.arange(len(columns["q"]))
-    made.append(metadata=np.array(about.encode(metadata)), t=t, **{name: columns[name] for name in COLUMNS})
-    made.finish()
+    made = NpzFile(path, metadata=np.array(about.encode(metadata)), t=t, **{name: columns[name] for name in COLUMNS})
+    try:
+        made.finish()
+    except BaseException:
+        made.file.discard(path)
+        raise
 
 
 class NpzContent:

@@ -22,6 +22,7 @@ class Pipe:
         self.writer = writer
         self.error: BaseException | None = None
         self.written = 0  # steps
+        self.error_told = False  # somebody has met it
         self.ending = self.told = False  # nothing is taken any more; the thread has been told
         self.waiting: queue.Queue[dict[str, np.ndarray] | None] = queue.Queue(maxsize=PIECES)
         self.thread = threading.Thread(target=self._work, name="taut recording", daemon=True)
@@ -30,18 +31,22 @@ class Pipe:
 
     def put(self, piece: dict[str, np.ndarray]) -> None:
         self.raise_error()
-        if not self.ending:  # else a step of another thread met the end: nobody would take it
+        # After an error, or if a step of another thread met the end, nobody would take it.
+        if self.error is None and not self.ending:
             self.waiting.put(piece, block=threading.current_thread() is not self.thread)
 
-    def raise_error(self) -> None:
-        if self.error is not None:
-            raise OSError(f"{self.writer.path}: could not go on recording: {self.error}") from self.error
+    def raise_error(self, again: bool = False) -> None:
+        """Once, to whoever comes first: the simulation can go on without its recording."""
+        if self.error is None or (self.error_told and not again):
+            return
+        self.error_told = threading.current_thread() is not self.thread
+        raise OSError(f"{self.writer.path}: could not go on recording: {self.error}") from self.error
 
     def flush(self) -> None:
         """Everything up to the last step is in the file when this returns."""
         self.tape.hand_over()
         self.waiting.join()
-        self.raise_error()
+        self.raise_error(again=True)
 
     @property
     def ended(self) -> bool:
@@ -96,7 +101,7 @@ class Pipe:
         try:
             if self.error is None:
                 self.writer.finish()
-            else:
-                self.writer.abandon()
         except Exception as error:
             self.error = error
+        if self.error is not None:
+            self.writer.abandon()

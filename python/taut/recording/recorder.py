@@ -19,8 +19,9 @@ class Recorder:
     """Records every `step` and `rollout` of a simulator until it is closed; a context manager.
 
     The file is written in a thread, in pieces of a second of work at most: a killed process leaves what it had done,
-    and `taut.load_recording` reads it. Errors of the disk are raised by the next step, or by `close`. A process that is
-    forked off records nothing.
+    and `taut.load_recording` reads it. An error of the disk is raised once, by a step that is made by then or by
+    `close`: what was written before reads back, and the simulator goes on. A process that is forked off records
+    nothing.
     """
 
     def __init__(self, sim: Simulator, path: str | os.PathLike[str]) -> None:
@@ -50,7 +51,11 @@ class Recorder:
         """Finish the file. The simulator goes on without being recorded."""
         if self.closed:
             return
-        self._pipe.tape.hand_over()  # before anything else: within a step it may not
+        failure = None
+        try:
+            self._pipe.tape.hand_over()  # before anything else: within a step it may not
+        except OSError as error:  # what was written is closed all the same
+            failure = error
         self._leave()
         try:
             self._pipe.end()
@@ -58,6 +63,8 @@ class Recorder:
             if self._pipe.ended:  # else it was interrupted: once more, now or when Python ends
                 self._finalizer.detach()
                 writing.discard(self.path)
+        if failure is not None:
+            raise failure
 
     def _leave(self) -> None:
         self.sim._detach(self._pipe.tape)

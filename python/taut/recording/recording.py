@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from functools import cached_property
 from pathlib import Path
@@ -140,10 +141,15 @@ class Recording:
         if path in writing:
             raise ValueError(f"'{path}' is being recorded now")
         beside = path.with_name(f"{path.stem}.saving{path.suffix}")  # `path` may be what this was read from
-        with open_writer(beside, self.metadata) as writer:
-            for first in range(0, len(self), 4096):
-                writer.write(self._piece(first, min(first + 4096, len(self))))
-        os.replace(beside, path)
+        try:
+            with open_writer(beside, self.metadata) as writer:
+                for first in range(0, len(self), 4096):
+                    writer.write(self._piece(first, min(first + 4096, len(self))))
+            os.replace(beside, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                beside.unlink()
+            raise
 
     def _piece(self, first: int, last: int) -> dict[str, np.ndarray]:
         """Steps [first, last) as a tape would have handed them over."""
