@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "taut/problem/sets.hpp"
+#include "taut/simulation/structure.hpp"
 
 namespace taut {
 
@@ -93,6 +94,8 @@ Simulator::Simulator(std::shared_ptr<const Scene> scene, SimulatorOptions option
     pair_restitution_.push_back(bouncing != scene_->pair_restitution.end() ? bouncing->second : -1.0);
     pairs_bounce_ |= pair_restitution_.back() > 0.0;
   }
+  joints_ = model.njoints;
+  coordinates_ = model.nq;
   loops_ = scene_->loops.size();
   couplings_ = scene_->couplings.size();
   std::vector<int> held;
@@ -127,16 +130,22 @@ Simulator::Simulator(std::shared_ptr<const Scene> scene, SimulatorOptions option
   record_.tau = work_ = force_ = v_ahead_ = VectorXd::Zero(model.nv);
 }
 
-void Simulator::check(const ConstVectorRef& q, const ConstVectorRef& v, const ConstVectorRef& tau,
-                      std::span<const pinocchio::Force> fext, const ConstVectorRef& control) const {
+void Simulator::require_same_structure() const {
+  check_live(*scene_);
   const auto& model = scene_->model;
-  if (model.nv != servo_.kp.size() || scene_->geometry.collisionPairs.size() != pair_mu_.size() ||
-      scene_->surfaces.size() != scene_->geometry.ngeoms || scene_->loops.size() != loops_ ||
-      scene_->couplings.size() != couplings_ ||
+  if (model.njoints != joints_ || model.nq != coordinates_ || model.nv != servo_.kp.size() ||
+      scene_->geometry.collisionPairs.size() != pair_mu_.size() || scene_->surfaces.size() != scene_->geometry.ngeoms ||
+      scene_->loops.size() != loops_ || scene_->couplings.size() != couplings_ ||
       impulses_.drives.size() != static_cast<Eigen::Index>(scene_->actuators.size())) {
     throw std::invalid_argument(
         "step: the scene's joints, shapes, pairs, loops or actuators changed; make a new simulator");
   }
+}
+
+void Simulator::check(const ConstVectorRef& q, const ConstVectorRef& v, const ConstVectorRef& tau,
+                      std::span<const pinocchio::Force> fext, const ConstVectorRef& control) const {
+  require_same_structure();
+  const auto& model = scene_->model;
   if (q.size() != model.nq) wrong_size("q", q.size(), model.nq);
   if (v.size() != model.nv) wrong_size("v", v.size(), model.nv);
   if (tau.size() != 0 && tau.size() != model.nv) wrong_size("tau", tau.size(), model.nv);

@@ -76,6 +76,9 @@ class Simulator {
   const CollisionDetector& detector() const { return detector_; }
   const JointForces& joint_forces() const { return forces_; }
   bool has_stepped() const { return has_stepped_; }
+  /// Throws std::invalid_argument if the live scene does not have the joints, shapes, pairs, loops and actuators it had
+  /// when this was made, or one of its arrays does not fit them: what everything that reads the scene begins with.
+  void require_same_structure() const;
   /// Rows of the last step that bounced.
   std::span<const Bounce> bouncing() const { return bouncing_; }
 
@@ -123,6 +126,7 @@ class Simulator {
   bool pairs_bounce_ = false;             ///< one of them is positive
   bool bounces_ = false;                  ///< something in the scene has a restitution
   Kinematics held_;                       ///< of the joints that loops hold
+  int joints_ = 0, coordinates_ = 0;
   std::size_t loops_ = 0, couplings_ = 0;
   int closure_rows_ = 0;  ///< of loops and couplings
   Solver solver_;
