@@ -5,6 +5,7 @@
 
 #include "scenes.hpp"
 #include "taut/simulation/simulator.hpp"
+#include "taut/simulation/structure.hpp"
 
 namespace taut::testing {
 namespace {
