@@ -22,6 +22,8 @@ using Eigen::VectorXd;
 using taut::Simulator;
 using taut::StepDerivatives;
 using taut::python::ArrayLike;
+using taut::python::Integer;
+using taut::python::kAny;
 using taut::python::options_of;
 using taut::python::parameters_of;
 using taut::python::Running;
@@ -41,7 +43,7 @@ struct RunAdjoint {
 
 // One adjoint alone is that of the last state.
 MatrixXd bars_of(const ArrayLike& like, const char* name, int nv, int steps) {
-  if (like.dimensions() == 2) return like.matrix(name).transpose();
+  if (like.dimensions(name) == 2) return like.matrix(name, steps + 1, nv).transpose();
   MatrixXd bars = MatrixXd::Zero(nv, steps + 1);
   bars.col(steps) = like.vector(name, nv);
   return bars;
@@ -50,6 +52,7 @@ MatrixXd bars_of(const ArrayLike& like, const char* name, int nv, int steps) {
 RunAdjoint adjoint(const Simulator& simulator, const Trajectory& trajectory, const ArrayLike& q_bar,
                    const ArrayLike& v_bar, const std::vector<std::string>& theta, const std::string& collision,
                    std::optional<double> temperature, bool move_contacts) {
+  simulator.require_same_structure();
   const int nv = simulator.scene().model.nv, steps = trajectory.run.steps();
   if (trajectory.run.v.rows() != nv) throw std::invalid_argument("adjoint: this trajectory is of another scene");
   const MatrixXd q_bars = bars_of(q_bar, "q_bar", nv, steps), v_bars = bars_of(v_bar, "v_bar", nv, steps);
@@ -87,19 +90,24 @@ struct BatchJacobian {
 
 struct Batch {
   MatrixXd q, v, tau;
-  Batch(const ArrayLike& q_like, const ArrayLike& v_like, const OptionalArray& tau_like)
-      : q(q_like.matrix("q").transpose()), v(v_like.matrix("v").transpose()) {
-    if (tau_like) tau = tau_like->matrix("tau").transpose();
+  Batch(const Simulator& simulator, const ArrayLike& q_like, const ArrayLike& v_like, const OptionalArray& tau_like) {
+    simulator.require_same_structure();
+    const auto& model = simulator.scene().model;
+    q = q_like.matrix("q", kAny, model.nq).transpose();
+    v = v_like.matrix("v", q.cols(), model.nv).transpose();
+    if (tau_like) tau = tau_like->matrix("tau", q.cols(), model.nv).transpose();
   }
   int count() const { return static_cast<int>(q.cols()); }
 };
 
 BatchJacobian jacobians(const Simulator& simulator, const ArrayLike& q, const ArrayLike& v, const OptionalArray& tau,
-                        int threads, const std::string& collision, std::optional<double> temperature,
+                        const Integer& threads, const std::string& collision, std::optional<double> temperature,
                         bool move_contacts) {
-  const Batch batch(q, v, tau);
+  const Batch batch(simulator, q, v, tau);
   const auto& model = simulator.scene().model;
   const auto options = options_of(collision, temperature, move_contacts);
+  const int count_of_threads = threads.as_int("threads");
+  taut::python::require_room("q: the Jacobians of all its rows", 6.0 * batch.count() * model.nv * model.nv);
   BatchJacobian out;
   out.q.resize(batch.count(), model.nq);
   out.v.resize(batch.count(), model.nv);
@@ -110,7 +118,7 @@ BatchJacobian jacobians(const Simulator& simulator, const ArrayLike& q, const Ar
   const Running<taut::Usage::Look> running(simulator);
   nb::gil_scoped_release release;
   Signals signals;
-  for_each_state(simulator, batch.q, batch.v, batch.tau, threads,
+  for_each_state(simulator, batch.q, batch.v, batch.tau, count_of_threads,
                  [&](int i, const Simulator& stepped, StepDerivatives& derivatives) {
                    const taut::StepJacobian& found = derivatives.jacobian(stepped, options);
                    out.q.row(i) = stepped.record().q_next;
@@ -133,16 +141,14 @@ struct BatchAdjoint {
 };
 
 BatchAdjoint vjps(const Simulator& simulator, const ArrayLike& q, const ArrayLike& v, const ArrayLike& q_bar,
-                  const ArrayLike& v_bar, const OptionalArray& tau, const std::vector<std::string>& theta, int threads,
-                  const std::string& collision, std::optional<double> temperature, bool move_contacts) {
-  const Batch batch(q, v, tau);
+                  const ArrayLike& v_bar, const OptionalArray& tau, const std::vector<std::string>& theta,
+                  const Integer& threads, const std::string& collision, std::optional<double> temperature,
+                  bool move_contacts) {
+  const Batch batch(simulator, q, v, tau);
   const int nv = simulator.scene().model.nv, count = batch.count();
-  const MatrixXd q_bars = q_bar.matrix("q_bar").transpose(), v_bars = v_bar.matrix("v_bar").transpose();
-  if (q_bars.cols() != count || v_bars.cols() != count) {
-    throw std::invalid_argument("vjps: there are " + std::to_string(count) + " states, " +
-                                std::to_string(q_bars.cols()) + " q_bar and " + std::to_string(v_bars.cols()) +
-                                " v_bar");
-  }
+  const MatrixXd q_bars = q_bar.matrix("q_bar", count, nv).transpose(),
+                 v_bars = v_bar.matrix("v_bar", count, nv).transpose();
+  const int count_of_threads = threads.as_int("threads");
   const auto parameters = parameters_of(simulator.scene(), theta);
   const auto options = options_of(collision, temperature, move_contacts);
   BatchAdjoint out;
@@ -154,7 +160,7 @@ BatchAdjoint vjps(const Simulator& simulator, const ArrayLike& q, const ArrayLik
     const Running<taut::Usage::Look> running(simulator);
     nb::gil_scoped_release release;
     Signals signals;
-    for_each_state(simulator, batch.q, batch.v, batch.tau, threads,
+    for_each_state(simulator, batch.q, batch.v, batch.tau, count_of_threads,
                    [&](int i, const Simulator& stepped, StepDerivatives& derivatives) {
                      const taut::StepAdjoint& found = derivatives.vjp(stepped, q_bars.col(i), v_bars.col(i), options);
                      out.q.row(i) = found.q;

@@ -4,52 +4,48 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <stdexcept>
-#include <string>
+#include <initializer_list>
+#include <limits>
+#include <optional>
 
 namespace taut::python {
 
-/// Anything numpy turns into floats: an array of any type and layout, a list, a number. Its shape is checked where it
-/// is used, so that the error can name the argument.
+/// A size that an array may choose.
+inline constexpr Eigen::Index kAny = -1;
+
+/// Anything numpy turns into real numbers: an array of any type and layout, a list, a number. The caster takes every
+/// object; it is read where it is used, so that the error can name the argument: std::invalid_argument for a shape or a
+/// value, nanobind::type_error for what is no number. Interrupts and errors of memory pass as they are.
 struct ArrayLike {
-  nanobind::object array;  ///< a C-contiguous float64 numpy array
+  nanobind::object given;
 
-  /// As a vector; throws std::invalid_argument naming `what` unless it has one dimension.
-  Eigen::VectorXd vector(const char* what) const { return Eigen::Map<const Eigen::VectorXd>(data(what, 1), size(0)); }
+  std::size_t dimensions(const char* what) const;
+  bool empty(const char* what) const;  ///< a vector of nothing
+  Eigen::VectorXd vector(const char* what, Eigen::Index size = kAny) const;
+  Eigen::MatrixXd matrix(const char* what, Eigen::Index rows = kAny, Eigen::Index cols = kAny) const;
+  /// A number for all of `size` entries, or a vector of them.
+  Eigen::VectorXd broadcast(const char* what, Eigen::Index size) const;
+};
 
-  /// As a vector of `n` entries.
-  Eigen::VectorXd vector(const char* what, Eigen::Index n) const {
-    Eigen::VectorXd x = vector(what);
-    if (x.size() != n) {
-      throw std::invalid_argument(std::string(what) + " has " + std::to_string(x.size()) + " entries, expected " +
-                                  std::to_string(n));
-    }
-    return x;
-  }
+/// A whole number of any size: its range is checked where it is used.
+struct Integer {
+  long long value = 0;  ///< the nearest that fits
 
-  Eigen::MatrixXd matrix(const char* what) const {
-    using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-    const double* values = data(what, 2);
-    return Eigen::Map<const RowMajor>(values, size(0), size(1));
-  }
-
-  std::size_t dimensions() const { return nanobind::cast<std::size_t>(array.attr("ndim")); }
-
- private:
-  using View = nanobind::ndarray<const double, nanobind::c_contig, nanobind::device::cpu>;
-
-  Eigen::Index size(std::size_t axis) const {
-    return static_cast<Eigen::Index>(nanobind::cast<View>(array).shape(axis));
-  }
-
-  const double* data(const char* what, std::size_t expected) const {
-    if (dimensions() != expected) {
-      throw std::invalid_argument(std::string(what) + " has " + std::to_string(dimensions()) +
-                                  " dimensions, expected " + std::to_string(expected));
-    }
-    return nanobind::cast<View>(array).data();
+  /// Throws std::invalid_argument naming `what` outside of [low, high].
+  long long within(const char* what, long long low, long long high) const;
+  /// As an int, for a range that is checked elsewhere.
+  int as_int(const char* what) const {
+    return static_cast<int>(within(what, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
   }
 };
+
+inline std::optional<int> as_int(const std::optional<Integer>& number, const char* what) {
+  return number ? std::optional(number->as_int(what)) : std::nullopt;
+}
+
+/// Throws std::invalid_argument if so many doubles are more than this machine has memory for: a system that promises
+/// any amount would end the process when they are written.
+void require_room(const char* what, double doubles);
 
 }  // namespace taut::python
 
@@ -59,21 +55,38 @@ template <>
 struct type_caster<taut::python::ArrayLike> {
   NB_TYPE_CASTER(taut::python::ArrayLike, const_name("numpy.typing.ArrayLike"))
 
-  bool from_python(handle source, uint8_t, cleanup_list*) noexcept {
-    if (source.is_none()) return false;
-    try {
-      value.array = module_::import_("numpy").attr("ascontiguousarray")(source, "float64");
-      // ascontiguousarray makes a number a vector of one entry; keep what it was
-      if (cast<int>(module_::import_("numpy").attr("ndim")(source)) == 0)
-        value.array = value.array.attr("reshape")(make_tuple());
-      return true;
-    } catch (...) {
-      return false;
-    }
+  bool from_python(handle source, uint32_t, cleanup_list*) noexcept {
+    value.given = borrow(source);
+    return true;
   }
 
   static handle from_cpp(const taut::python::ArrayLike& source, rv_policy, cleanup_list*) noexcept {
-    return source.array.inc_ref();
+    return source.given.inc_ref();
+  }
+};
+
+template <>
+struct type_caster<taut::python::Integer> {
+  NB_TYPE_CASTER(taut::python::Integer, const_name("int"))
+
+  bool from_python(handle source, uint32_t, cleanup_list*) noexcept {
+    if (!PyIndex_Check(source.ptr())) return false;
+    const object number = steal(PyNumber_Index(source.ptr()));
+    if (!number.is_valid()) {
+      PyErr_Clear();
+      return false;
+    }
+    int overflow = 0;
+    value.value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+    if (overflow != 0) {
+      using Limits = std::numeric_limits<long long>;
+      value.value = overflow > 0 ? Limits::max() : Limits::min();
+    }
+    return true;
+  }
+
+  static handle from_cpp(const taut::python::Integer& source, rv_policy, cleanup_list*) noexcept {
+    return PyLong_FromLongLong(source.value);
   }
 };
 

@@ -21,3 +21,4 @@ void bind_tape(nb::module_& m, nb::class_<taut::Simulator>& simulator);
 void bind_collision(nb::module_& m);
 void bind_gjk(nb::module_& m);
 void bind_kinematics(nb::module_& m);
+void bind_signatures(nb::module_& m);

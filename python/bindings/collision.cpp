@@ -1,11 +1,17 @@
 #include "pinocchio_bridge.hpp"
 // The bridge comes before nanobind's casters.
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>
 #include <chrono>
+#include <limits>
+#include <map>
+#include <string>
+#include <tuple>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
@@ -26,13 +32,15 @@ struct PatchPoint {
   double gap;
   taut::PatchOrigin::Kind kind;
   taut::PatchPointDerivatives derivatives;
-  nb::dict sizes_1, sizes_2;  // of each size by name: (gap, point, normal, frame)
+  // Of each size by name: (gap, point, normal, frame).
+  std::map<std::string, std::tuple<double, Eigen::Vector3d, Eigen::Vector3d, Eigen::Vector3d>> sizes_1, sizes_2;
 };
 
 using taut::Distance;
 using taut::DistanceDerivatives;
 using taut::Shape;
 using taut::python::ArrayLike;
+using taut::python::Integer;
 
 Shape shape_of(nb::handle object, const char* name) {
   return taut::make_shape(
@@ -41,12 +49,8 @@ Shape shape_of(nb::handle object, const char* name) {
 
 // A pinocchio.SE3, or a matrix (4, 4).
 pinocchio::SE3 pose_of(nb::handle object, const char* name) {
-  if (nb::hasattr(object, "homogeneous")) return pose_of(object.attr("homogeneous"), name);
-  const Eigen::MatrixXd M = nb::cast<ArrayLike>(object).matrix(name);
-  if (M.rows() != 4 || M.cols() != 4) {
-    throw std::invalid_argument(std::string(name) + " has shape (" + std::to_string(M.rows()) + ", " +
-                                std::to_string(M.cols()) + "), expected a pinocchio.SE3 or (4, 4)");
-  }
+  const nb::object matrix = nb::hasattr(object, "homogeneous") ? object.attr("homogeneous") : nb::borrow(object);
+  const Eigen::MatrixXd M = ArrayLike{matrix}.matrix(name, 4, 4);
   const Eigen::Matrix3d R = M.topLeftCorner<3, 3>();
   if (!M.allFinite()) throw std::invalid_argument(std::string(name) + " is not finite");
   if (!(R.transpose() * R).isIdentity(1e-6) || R.determinant() < 0.0) {
@@ -60,21 +64,22 @@ Distance distance(nb::handle shape_1, nb::handle pose_1, nb::handle shape_2, nb:
                         pose_of(pose_2, "pose_2"));
 }
 
-CollisionDerivativeOptions options_of(const std::string& method, int samples, int depth,
-                                      std::optional<double> temperature, std::uint64_t seed, double step) {
+CollisionDerivativeOptions options_of(const std::string& method, const Integer& samples, const Integer& depth,
+                                      std::optional<double> temperature, const Integer& seed, double step) {
+  constexpr long long kMany = std::numeric_limits<long long>::max();
   const CollisionDerivativeOptions options{.method = taut::collision_method(method),
-                                           .samples = samples,
-                                           .depth = depth,
+                                           .samples = samples.as_int("samples"),
+                                           .depth = depth.as_int("depth"),
                                            .temperature = temperature,
-                                           .seed = seed,
+                                           .seed = static_cast<std::uint64_t>(seed.within("seed", 0, kMany)),
                                            .step = step};
   taut::validate(options);
   return options;
 }
 
 DistanceDerivatives derivatives(nb::handle shape_1, nb::handle pose_1, nb::handle shape_2, nb::handle pose_2,
-                                const std::string& method, int samples, int depth, std::optional<double> temperature,
-                                std::uint64_t seed, double step) {
+                                const std::string& method, const Integer& samples, const Integer& depth,
+                                std::optional<double> temperature, const Integer& seed, double step) {
   const Shape one = shape_of(shape_1, "shape_1"), two = shape_of(shape_2, "shape_2");
   const pinocchio::SE3 oM1 = pose_of(pose_1, "pose_1"), oM2 = pose_of(pose_2, "pose_2");
   const auto options = options_of(method, samples, depth, temperature, seed, step);
@@ -83,8 +88,9 @@ DistanceDerivatives derivatives(nb::handle shape_1, nb::handle pose_1, nb::handl
 
 // Seconds of `distance` and of `derivatives` at each of many poses, the least of some repeats: for benchmarks.
 nb::tuple collision_seconds(nb::handle shape_1, nb::handle shape_2, const std::vector<nb::object>& poses_1,
-                            const std::vector<nb::object>& poses_2, int repeats, const std::string& method, int samples,
-                            int depth, std::optional<double> temperature, std::uint64_t seed, double step) {
+                            const std::vector<nb::object>& poses_2, int repeats, const std::string& method,
+                            const Integer& samples, const Integer& depth, std::optional<double> temperature,
+                            const Integer& seed, double step) {
   using Clock = std::chrono::steady_clock;
   constexpr int inner = 16;  // calls between two looks at the clock, which costs some twenty nanoseconds
   const Shape one = shape_of(shape_1, "shape_1"), two = shape_of(shape_2, "shape_2");
@@ -118,8 +124,8 @@ nb::tuple collision_seconds(nb::handle shape_1, nb::handle shape_2, const std::v
 taut::Pose placed(const pinocchio::SE3& M) { return {M.rotation(), M.translation()}; }
 
 std::vector<PatchPoint> patch(nb::handle shape_1, nb::handle pose_1, nb::handle shape_2, nb::handle pose_2,
-                              double margin, const std::string& method, int samples, int depth,
-                              std::optional<double> temperature, std::uint64_t seed) {
+                              double margin, const std::string& method, const Integer& samples, const Integer& depth,
+                              std::optional<double> temperature, const Integer& seed) {
   const Shape one = shape_of(shape_1, "shape_1"), two = shape_of(shape_2, "shape_2");
   const pinocchio::SE3 oM1 = pose_of(pose_1, "pose_1"), oM2 = pose_of(pose_2, "pose_2");
   if (!(margin >= 0.0) || !std::isfinite(margin)) {
@@ -130,16 +136,19 @@ std::vector<PatchPoint> patch(nb::handle shape_1, nb::handle pose_1, nb::handle 
   std::vector<PatchPoint> points;
   for (int i = 0; i < found.count; ++i) {
     const taut::Patch::Point& at = found.points[i];
-    points.push_back({at.position, at.normal, at.gap, at.origin.kind,
-                      taut::derivatives(one, placed(oM1), two, placed(oM2), found, i, options), nb::dict(),
-                      nb::dict()});
+    points.push_back({at.position,
+                      at.normal,
+                      at.gap,
+                      at.origin.kind,
+                      taut::derivatives(one, placed(oM1), two, placed(oM2), found, i, options),
+                      {},
+                      {}});
     const auto sizes = taut::size_derivatives(one, placed(oM1), two, placed(oM2), found, i);
-    const auto name = [&](const Shape& shape, int first, nb::dict& into) {
+    const auto name = [&](const Shape& shape, int first, auto& into) {
       const auto names = taut::size_names(shape);
       for (std::size_t k = 0; k < names.size(); ++k) {
         const int c = first + static_cast<int>(k);
-        into[names[k]] = nb::make_tuple(sizes.gap[c], Eigen::Vector3d(sizes.point.col(c)),
-                                        Eigen::Vector3d(sizes.normal.col(c)), Eigen::Vector3d(sizes.frame.col(c)));
+        into[names[k]] = {sizes.gap[c], sizes.point.col(c), sizes.normal.col(c), sizes.frame.col(c)};
       }
     };
     name(one, 0, points.back().sizes_1);

@@ -67,9 +67,7 @@ inline std::vector<int> integers(nanobind::handle source, const char* what) {
 
 /// Checked as far as `transposed` relies on it.
 inline Compressed compressed(nanobind::handle data, nanobind::handle indices, nanobind::handle begin, int rows) {
-  ArrayLike values;
-  if (!nanobind::try_cast(data, values)) throw std::invalid_argument("data of G must be a vector of numbers");
-  const Eigen::VectorXd x = values.vector("data of G");
+  const Eigen::VectorXd x = ArrayLike{nanobind::borrow(data)}.vector("data of G");
   Compressed lines{{x.data(), x.data() + x.size()}, integers(indices, "indices of G"), integers(begin, "indptr of G")};
   if (lines.lines() != rows) {
     throw std::invalid_argument("indptr of G has " + std::to_string(lines.begin.size()) + " entries, expected " +

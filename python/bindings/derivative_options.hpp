@@ -10,8 +10,10 @@ namespace taut::python {
 
 inline StepDerivativeOptions options_of(const std::string& collision, std::optional<double> temperature,
                                         bool move_contacts) {
-  return {.collision = {.method = collision_method(collision), .temperature = temperature},
-          .move_contacts = move_contacts};
+  const StepDerivativeOptions options{.collision = {.method = collision_method(collision), .temperature = temperature},
+                                      .move_contacts = move_contacts};
+  validate(options.collision);
+  return options;
 }
 
 inline std::vector<Parameter> parameters_of(const Scene& scene, const std::vector<std::string>& names) {

@@ -43,6 +43,7 @@ StepJacobian jacobian(nb::handle simulator, const std::string& collision, std::o
   taut::StepDerivativeOptions options = options_of(collision, temperature, move_contacts);
   options.impulses = impulses;
   options.forces = forces;
+  nb::cast<const Simulator&>(simulator).require_same_structure();
   // The workspace is one, too: who changes nothing needs it alone all the same.
   const Usage::Change change(nb::cast<const Simulator&>(simulator).usage());
   Signals signals;
@@ -52,12 +53,13 @@ StepJacobian jacobian(nb::handle simulator, const std::string& collision, std::o
 StepTangent jvp(nb::handle simulator, const ArrayLike& dq, const ArrayLike& dv, const std::optional<ArrayLike>& dtau,
                 const std::string& collision, std::optional<double> temperature, bool move_contacts) {
   const auto& sim = nb::cast<const Simulator&>(simulator);
-  const Eigen::VectorXd torque =
-      dtau ? dtau->vector("dtau") : Eigen::VectorXd(Eigen::VectorXd::Zero(sim.scene().model.nv));
+  sim.require_same_structure();
+  const int nv = sim.scene().model.nv;
+  const Eigen::VectorXd torque = dtau ? dtau->vector("dtau", nv) : Eigen::VectorXd(Eigen::VectorXd::Zero(nv));
+  const Eigen::VectorXd along_q = dq.vector("dq", nv), along_v = dv.vector("dv", nv);
   const Usage::Change change(sim.usage());
   Signals signals;
-  return workspace_of(simulator).jvp(sim, dq.vector("dq"), dv.vector("dv"), torque,
-                                     options_of(collision, temperature, move_contacts));
+  return workspace_of(simulator).jvp(sim, along_q, along_v, torque, options_of(collision, temperature, move_contacts));
 }
 
 // Adjoints by name.
@@ -68,11 +70,13 @@ struct Adjoint : taut::StepAdjoint {
 Adjoint vjp(nb::handle simulator, const ArrayLike& q_bar, const ArrayLike& v_bar, const std::vector<std::string>& theta,
             const std::string& collision, std::optional<double> temperature, bool move_contacts) {
   const auto& sim = nb::cast<const Simulator&>(simulator);
+  sim.require_same_structure();
+  const int nv = sim.scene().model.nv;
   const Usage::Change change(sim.usage());
   Signals signals;
   StepDerivatives& derivatives = workspace_of(simulator);
   const auto parameters = parameters_of(sim.scene(), theta);
-  Adjoint bars{derivatives.vjp(sim, q_bar.vector("q_bar"), v_bar.vector("v_bar"),
+  Adjoint bars{derivatives.vjp(sim, q_bar.vector("q_bar", nv), v_bar.vector("v_bar", nv),
                                options_of(collision, temperature, move_contacts)),
                {}};
   for (const taut::Parameter& parameter : parameters) {
@@ -82,12 +86,15 @@ Adjoint vjp(nb::handle simulator, const ArrayLike& q_bar, const ArrayLike& v_bar
 }
 
 // Seconds of every step of a run, of its Jacobian and of one adjoint: (steps, 3). For benchmarks.
-Eigen::MatrixXd derivative_seconds(nb::handle simulator, const ArrayLike& q_like, const ArrayLike& v_like, int steps) {
+Eigen::MatrixXd derivative_seconds(nb::handle simulator, const ArrayLike& q_like, const ArrayLike& v_like,
+                                   const taut::python::Integer& steps_given) {
   using Clock = std::chrono::steady_clock;
-  if (steps < 1) throw std::invalid_argument("steps is " + std::to_string(steps) + ", it must be at least 1");
+  const auto steps = static_cast<int>(steps_given.within("steps", 1, 100'000'000));
   auto& sim = nb::cast<Simulator&>(simulator);
+  sim.require_same_structure();
   StepDerivatives& derivatives = workspace_of(simulator);
-  Eigen::VectorXd q = q_like.vector("q"), v = v_like.vector("v");
+  const auto& model = sim.scene().model;
+  Eigen::VectorXd q = q_like.vector("q", model.nq), v = v_like.vector("v", model.nv);
   const Eigen::VectorXd ones = Eigen::VectorXd::Ones(sim.scene().model.nv);
   Eigen::MatrixXd seconds(steps, 3);
   const Usage::Change change(sim.usage());

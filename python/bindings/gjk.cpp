@@ -14,6 +14,7 @@ namespace {
 
 using Eigen::VectorXd;
 using taut::python::ArrayLike;
+using taut::python::kAny;
 using Flags = Eigen::Matrix<bool, Eigen::Dynamic, 1>;
 
 // Columns, one entry per problem.
@@ -47,12 +48,8 @@ taut::Shape shape_of(nb::handle object, const char* name) {
 
 // Rows (x, y, z, and a rotation by rows): what numpy makes of [:, :3, :] of matrices (n, 4, 4).
 std::vector<taut::Pose> poses_of(const ArrayLike& rotations, const ArrayLike& translations) {
-  const Eigen::MatrixXd R = rotations.matrix("rotations"), t = translations.matrix("translations");
-  if (R.cols() != 9 || t.cols() != 3 || R.rows() != t.rows()) {
-    throw std::invalid_argument("rotations must be (n, 9) and translations (n, 3); they are (" +
-                                std::to_string(R.rows()) + ", " + std::to_string(R.cols()) + ") and (" +
-                                std::to_string(t.rows()) + ", " + std::to_string(t.cols()) + ")");
-  }
+  const Eigen::MatrixXd R = rotations.matrix("rotations", kAny, 9),
+                        t = translations.matrix("translations", R.rows(), 3);
   if (!R.allFinite() || !t.allFinite()) throw std::invalid_argument("a pose is not finite");
   std::vector<taut::Pose> poses(static_cast<std::size_t>(R.rows()));
   for (Eigen::Index i = 0; i < R.rows(); ++i) {

@@ -7,6 +7,7 @@
 #include "taut/dynamics/kinematics.hpp"
 #include "taut/dynamics/mobility.hpp"
 #include "taut/simulation/scene.hpp"
+#include "taut/simulation/structure.hpp"
 
 namespace {
 
@@ -15,17 +16,38 @@ using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::Ro
 
 /// Where the bodies of a scene are. The scene may not get others meanwhile.
 struct Bodies {
-  explicit Bodies(std::shared_ptr<const taut::Scene> of) : scene(std::move(of)), kinematics(scene->model) {}
+  explicit Bodies(std::shared_ptr<const taut::Scene> of) : scene(checked(std::move(of))), kinematics(scene->model) {}
+
+  static std::shared_ptr<const taut::Scene> checked(std::shared_ptr<const taut::Scene> scene) {
+    taut::check_structure(*scene);
+    return scene;
+  }
 
   const pinocchio::Model& model() const {
-    if (scene->model.njoints != joints) throw std::invalid_argument("the scene has got other bodies meanwhile");
+    taut::check_live(*scene);
+    const auto& now = scene->model;
+    if (now.njoints != joints || now.nq != coordinates || now.nv != freedoms) {
+      throw std::invalid_argument("the scene has got other bodies meanwhile");
+    }
     return scene->model;
   }
 
   std::shared_ptr<const taut::Scene> scene;
   taut::Kinematics kinematics;
-  int joints = scene->model.njoints;
+  int joints = scene->model.njoints, coordinates = scene->model.nq, freedoms = scene->model.nv;
 };
+
+// It holds its scene, which may hold it.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (nb::inst_ready(self)) {
+    const nb::object scene = nb::find(*nb::inst_ptr<Bodies>(self)->scene);
+    if (scene.is_valid()) Py_VISIT(scene.ptr());
+  }
+  return 0;
+}
+
+PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {0, nullptr}};
 
 RowMajor placements(Bodies& self, const ArrayLike& q) {
   const auto& model = self.model();
@@ -47,9 +69,9 @@ RowMajor velocities(Bodies& self, const ArrayLike& q, const ArrayLike& v) {
   return out;
 }
 
-double mobility(const Bodies& self, const ArrayLike& q, int joint, const ArrayLike& point) {
+double mobility(const Bodies& self, const ArrayLike& q, const taut::python::Integer& given, const ArrayLike& point) {
   const auto& model = self.model();
-  if (joint < 1 || joint >= self.joints) throw std::invalid_argument("no joint has index " + std::to_string(joint));
+  const auto joint = static_cast<int>(given.within("joint", 1, self.joints - 1));
   return taut::mobility(model, q.vector("q", model.nq), joint, point.vector("point", 3));
 }
 
@@ -57,7 +79,7 @@ double mobility(const Bodies& self, const ArrayLike& q, int joint, const ArrayLi
 
 void bind_kinematics(nb::module_& m) {
   nb::class_<Bodies>(
-      m, "_Bodies",
+      m, "_Bodies", nb::type_slots(slots),
       "Where the bodies of a scene are and how they move, without a pinocchio.Data, whose size grows with "
       "the cube of the degrees of freedom.")
       .def(nb::init<std::shared_ptr<const taut::Scene>>(), "scene"_a)

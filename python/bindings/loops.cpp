@@ -16,6 +16,7 @@
 #include "taut/dynamics/kinematics.hpp"
 #include "taut/simulation/assembly.hpp"
 #include "taut/simulation/scene.hpp"
+#include "taut/simulation/structure.hpp"
 
 namespace {
 
@@ -34,14 +35,15 @@ struct Place {
   pinocchio::SE3 frame = pinocchio::SE3::Identity();  ///< of the named body or frame in its joint
 };
 Place place_of(const Scene& scene, nb::handle given) {
+  taut::check_structure(scene);
   const auto& model = scene.model;
   if (given.is_none()) return {0};
   if (nb::isinstance<nb::int_>(given)) {
-    const int joint = nb::cast<int>(given);
+    const auto joint = nb::cast<taut::python::Integer>(given).value;
     if (joint < 0 || joint >= model.njoints) {
       throw std::invalid_argument("joint " + std::to_string(joint) + " does not exist");
     }
-    return {joint};
+    return {static_cast<int>(joint)};
   }
   if (!nb::isinstance<nb::str>(given)) throw nb::type_error("a body is given by its name, its joint index or None");
   const auto name = nb::cast<std::string>(given);
@@ -50,6 +52,12 @@ Place place_of(const Scene& scene, nb::handle given) {
   if (!model.existFrame(name)) throw std::invalid_argument("no joint or body is named '" + name + "'");
   const auto& frame = model.frames[model.getFrameId(name)];
   return {static_cast<int>(frame.parentJoint), frame.placement};
+}
+
+// q, or where the scene starts; the live model is looked at before it is used.
+VectorXd configuration(const Scene& scene, const std::optional<ArrayLike>& q) {
+  taut::check_structure(scene);
+  return q ? q->vector("q", scene.model.nq) : scene.q0;
 }
 
 int joint_of(const Scene& scene, nb::handle given) { return place_of(scene, given).joint; }
@@ -78,13 +86,14 @@ void add_loop(Scene& scene, const std::string& kind_name, nb::handle body_1, nb:
     throw std::invalid_argument(
         "add_loop: give point and axis in the world, or position_ and quaternion_ in the bodies");
   }
-  const VectorXd q = q_like ? q_like->vector("q", scene.model.nq) : scene.q0;
+  const VectorXd q = configuration(scene, q_like);
+  if (!q.allFinite()) throw std::invalid_argument("q is not finite");
   const std::array<int, 2> held{one.joint, two.joint};
   taut::Kinematics oM(scene.model, held);
   oM.update(scene.model, q);
   if (local) {
-    loop.placement_1 = one.frame * placement_or_identity(position_1, quaternion_1);
-    loop.placement_2 = two.frame * placement_or_identity(position_2, quaternion_2);
+    loop.placement_1 = one.frame * placement_or_identity(position_1, quaternion_1, "_1");
+    loop.placement_2 = two.frame * placement_or_identity(position_2, quaternion_2, "_2");
   } else if (loop.kind == taut::Loop::Kind::distance) {  // between the origins of the two bodies
     if (point || axis) throw std::invalid_argument("add_loop: a distance is between position_1 and position_2");
     loop.placement_1 = one.frame;
@@ -98,6 +107,7 @@ void add_loop(Scene& scene, const std::string& kind_name, nb::handle body_1, nb:
     if (loop.kind == taut::Loop::Kind::universal) {  // x is the first axis, y the second
       const Vector3d x = axis ? Vector3d(axis->vector("axis", 3)).normalized() : Vector3d(Vector3d::UnitX());
       Vector3d y = second_axis ? Vector3d(second_axis->vector("second_axis", 3)) : x.unitOrthogonal();
+      if (!y.allFinite() || !(y.norm() > 0.0)) throw std::invalid_argument("second_axis must be finite and not zero");
       y.normalize();
       if (!(std::abs(x.dot(y)) < 1e-6))
         throw std::invalid_argument("add_loop: second_axis is not at a right angle to axis");
@@ -122,7 +132,9 @@ void add_coupling(Scene& scene, nb::handle joint_1, nb::handle joint_2, const Ar
                   double reference_1, double reference_2, double compliance, const std::string& name) {
   taut::Coupling coupling{.name = name, .joint_1 = joint_of(scene, joint_1), .joint_2 = joint_of(scene, joint_2)};
   const VectorXd polynomial = polynomial_like.vector("polynomial");
-  if (polynomial.size() > 5) throw std::invalid_argument("add_coupling: a polynomial has at most 5 coefficients");
+  if (polynomial.size() > 5) {
+    throw std::invalid_argument("polynomial has " + std::to_string(polynomial.size()) + " coefficients, at most 5");
+  }
   coupling.polynomial.fill(0.0);
   for (Eigen::Index k = 0; k < polynomial.size(); ++k) coupling.polynomial[static_cast<std::size_t>(k)] = polynomial[k];
   coupling.reference_1 = reference_1;
@@ -131,9 +143,11 @@ void add_coupling(Scene& scene, nb::handle joint_1, nb::handle joint_2, const Ar
   taut::add_coupling(scene, std::move(coupling));
 }
 
-std::size_t add_loop_actuator(Scene& scene, const std::string& loop_name, const std::string& kind, int drive,
-                              double gear, double kp, double kv, std::pair<double, double> control_range,
-                              std::pair<double, double> force_range, const std::string& name) {
+std::size_t add_loop_actuator(Scene& scene, const std::string& loop_name, const std::string& kind,
+                              const taut::python::Integer& drive_given, double gear, double kp, double kv,
+                              std::pair<double, double> control_range, std::pair<double, double> force_range,
+                              const std::string& name) {
+  const int drive = drive_given.as_int("drive");
   taut::Actuator actuator{.name = name.empty() ? loop_name : name, .dof = drive, .gear = gear, .kp = kp, .kv = kv};
   if (kind != "motor" && kind != "position") {
     throw std::invalid_argument("actuator kind '" + kind + "' is not motor or position");
@@ -150,13 +164,26 @@ std::size_t add_loop_actuator(Scene& scene, const std::string& loop_name, const 
     throw std::invalid_argument("loop '" + loop_name + "' has " + std::to_string(drives) +
                                 " directions to drive, not number " + std::to_string(drive));
   }
-  if (!(kp >= 0.0) || !(kv >= 0.0)) throw std::invalid_argument("gains must not be negative");
+  for (const auto& [what, value] : {std::pair("gear", gear), std::pair("kp", kp), std::pair("kv", kv)}) {
+    if (!std::isfinite(value)) throw std::invalid_argument(std::string(what) + " is " + std::to_string(value));
+  }
+  for (const auto& [what, value] : {std::pair("kp", kp), std::pair("kv", kv)}) {
+    if (value < 0.0) {
+      throw std::invalid_argument(std::string(what) + " is " + std::to_string(value) + ", it must not be negative");
+    }
+  }
+  for (const auto& [what, range] : {std::pair("control_range", control_range), std::pair("force_range", force_range)}) {
+    if (!(range.first <= range.second)) {
+      throw std::invalid_argument(std::string(what) + " is (" + std::to_string(range.first) + ", " +
+                                  std::to_string(range.second) + "), the lower must not be above the upper");
+    }
+  }
   scene.actuators.push_back(std::move(actuator));
   return scene.actuators.size() - 1;
 }
 
 nb::dict loop_errors(const Scene& scene, const std::optional<ArrayLike>& q_like) {
-  const VectorXd q = q_like ? q_like->vector("q", scene.model.nq) : scene.q0;
+  const VectorXd q = configuration(scene, q_like);
   const VectorXd error = taut::closure_error(scene, q);
   nb::dict errors;
   Eigen::Index row = 0;
@@ -171,7 +198,7 @@ nb::dict loop_errors(const Scene& scene, const std::optional<ArrayLike>& q_like)
 }
 
 nb::dict loop_gaps(const Scene& scene, const std::optional<ArrayLike>& q_like) {
-  const VectorXd q = q_like ? q_like->vector("q", scene.model.nq) : scene.q0;
+  const VectorXd q = configuration(scene, q_like);
   const auto gaps = taut::loop_gaps(scene, q);
   nb::dict found;
   for (std::size_t i = 0; i < gaps.size(); ++i) {
@@ -184,14 +211,11 @@ nb::dict loop_gaps(const Scene& scene, const std::optional<ArrayLike>& q_like) {
 template <typename Gap>
 std::pair<double, double> worst_over(const Scene& scene, const ArrayLike& q_like, const Gap& gap_at) {
   MatrixXd q;
-  if (q_like.dimensions() == 1) {
+  taut::check_structure(scene);
+  if (q_like.dimensions("q") != 2) {
     q = q_like.vector("q", scene.model.nq);
   } else {
-    q = q_like.matrix("q").transpose();
-    if (q.rows() != scene.model.nq) {
-      throw std::invalid_argument("q has " + std::to_string(q.rows()) + " columns, expected " +
-                                  std::to_string(scene.model.nq));
-    }
+    q = q_like.matrix("q", taut::python::kAny, scene.model.nq).transpose();
   }
   std::pair<double, double> worst{0.0, 0.0};
   for (Eigen::Index k = 0; k < q.cols(); ++k) {
@@ -222,8 +246,11 @@ std::pair<double, double> limit_excess(const Scene& scene, const ArrayLike& q) {
 
 VectorXd assemble(const Scene& scene, const std::optional<ArrayLike>& q_like, const std::vector<nb::object>& fixed,
                   double tolerance) {
-  const VectorXd q = q_like ? q_like->vector("q", scene.model.nq) : scene.q0;
+  const VectorXd q = configuration(scene, q_like);
   taut::AssemblyOptions options;
+  if (!(tolerance > 0.0) || !std::isfinite(tolerance)) {
+    throw std::invalid_argument("tolerance is " + std::to_string(tolerance) + ", it must be positive");
+  }
   options.tolerance = tolerance;
   for (const nb::object& joint : fixed) options.fixed.push_back(joint_of(scene, joint));
   taut::python::Signals signals;
@@ -265,6 +292,7 @@ void bind_loops(nb::module_& m, nb::class_<Scene>& scene) {
       .def_prop_rw(
           "limit_restitution", [](const Scene& s) { return s.limits.restitution; },
           [](Scene& s, const ArrayLike& given) {
+            taut::check_live(s);
             const VectorXd e = given.vector("limit_restitution", s.model.nv);
             if (!((e.array() >= 0.0) && (e.array() <= 1.0)).all()) {
               throw std::invalid_argument("limit_restitution must be between 0 and 1");
@@ -275,6 +303,7 @@ void bind_loops(nb::module_& m, nb::class_<Scene>& scene) {
       .def_prop_rw(
           "limit_compliance", [](const Scene& s) { return s.limits.compliance; },
           [](Scene& s, const ArrayLike& given) {
+            taut::check_live(s);
             const VectorXd c = given.vector("limit_compliance", s.model.nv);
             if (!(c.array() >= 0.0).all() || !c.allFinite()) {
               throw std::invalid_argument("limit_compliance must not be negative");
@@ -335,7 +364,7 @@ void bind_loops(nb::module_& m, nb::class_<Scene>& scene) {
       .def(
           "loop_jacobian",
           [](const Scene& s, const std::optional<ArrayLike>& q) {
-            return taut::closure_jacobian(s, q ? q->vector("q", s.model.nq) : s.q0);
+            return taut::closure_jacobian(s, configuration(s, q));
           },
           "q"_a = nb::none(), "(rows, nv): derivative of loop_errors, one below the other, in the tangent space of q.")
       .def("assemble", &assemble, "q"_a = nb::none(), nb::kw_only(), "fixed"_a = std::vector<nb::object>{},

@@ -23,4 +23,5 @@ NB_MODULE(_taut, m) {
   bind_collision(m);
   bind_gjk(m);
   bind_kinematics(m);
+  bind_signatures(m);
 }

@@ -24,6 +24,7 @@ using taut::Block;
 using taut::OwnedProblem;
 using taut::SetKind;
 using taut::python::ArrayLike;
+using taut::python::Integer;
 using taut::python::Signals;
 using OptionalArray = std::optional<ArrayLike>;
 
@@ -75,11 +76,8 @@ std::vector<Block> blocks_from(const OptionalArray& mu_like, const std::optional
     }
     return blocks;
   }
-  const VectorXd mu = mu_like->vector("mu");
-  if (mu.size() * 3 != rows) {
-    refuse("Problem: mu has " + std::to_string(mu.size()) + " entries and g " + std::to_string(rows) +
-           "; g needs three per contact");
-  }
+  if (rows % 3 != 0) refuse("Problem: g has " + std::to_string(rows) + " rows, a contact has three; else give blocks");
+  const VectorXd mu = mu_like->broadcast("mu", rows / 3);
   for (Eigen::Index i = 0; i < mu.size(); ++i) {
     blocks.push_back({.kind = SetKind::cone, .start = static_cast<int>(3 * i), .size = 3, .mu = mu[i]});
   }
@@ -98,7 +96,7 @@ bool is_triple(const nb::object& G, Eigen::Index rows) {
 void set_matrix(OwnedProblem& problem, const nb::object& G) {
   const auto rows = static_cast<int>(problem.g.size());
   if (nb::hasattr(G, "tocsc")) {
-    const auto [m, n] = nb::cast<std::tuple<int, int>>(G.attr("shape"));
+    const auto [m, n] = nb::cast<std::tuple<long long, long long>>(G.attr("shape"));
     if (m != rows || n != rows) {
       refuse("Problem: G is " + std::to_string(m) + " x " + std::to_string(n) + " but g has " + std::to_string(rows) +
              " rows");
@@ -110,9 +108,7 @@ void set_matrix(OwnedProblem& problem, const nb::object& G) {
     problem.sparse =
         taut::python::transposed(taut::python::compressed(G[0], G[1], G[2], rows)).block_sparse(problem.blocks);
   } else {
-    ArrayLike dense;
-    if (!nb::try_cast(G, dense)) throw nb::type_error("Problem: G is neither an array nor a sparse matrix");
-    problem.G = dense.matrix("G");
+    problem.G = ArrayLike{G}.matrix("G", rows, rows);
   }
 }
 
@@ -180,16 +176,18 @@ struct Solution {
 // None is the method's own choice, which C++ writes as zero: a zero that somebody gave must not mean the same.
 template <class T>
 T given_or_zero(const std::optional<T>& value, const char* what) {
-  if (value && !(*value > 0)) refuse(std::string(what) + " is " + std::to_string(*value) + ", it must be positive");
+  if (value && (!(*value > 0) || !std::isfinite(static_cast<double>(*value))))
+    refuse(std::string(what) + " is " + std::to_string(*value) + ", it must be positive");
   return value.value_or(T{0});
 }
 
-taut::SolverOptions options_from(double tolerance, std::optional<int> max_iterations, std::optional<double> relaxation,
-                                 int sides, std::optional<double> alpha, std::optional<double> rho) {
+taut::SolverOptions options_from(double tolerance, const std::optional<Integer>& max_iterations,
+                                 std::optional<double> relaxation, const Integer& sides, std::optional<double> alpha,
+                                 std::optional<double> rho) {
   return {.tolerance = tolerance,
-          .max_iterations = given_or_zero(max_iterations, "max_iterations"),
+          .max_iterations = given_or_zero(as_int(max_iterations, "max_iterations"), "max_iterations"),
           .relaxation = given_or_zero(relaxation, "relaxation"),
-          .sides = sides,
+          .sides = sides.as_int("sides"),
           .alpha = given_or_zero(alpha, "alpha"),
           .rho = given_or_zero(rho, "rho")};
 }
@@ -225,8 +223,9 @@ class KeptSolver {
 thread_local std::optional<taut::Solver> KeptSolver::kept_;
 
 Solution solve(const OwnedProblem& problem, const std::string& name, double tolerance,
-               std::optional<int> max_iterations, const OptionalArray& warm_start, std::optional<double> relaxation,
-               int sides, std::optional<double> alpha, std::optional<double> rho) {
+               const std::optional<Integer>& max_iterations, const OptionalArray& warm_start,
+               std::optional<double> relaxation, const Integer& sides, std::optional<double> alpha,
+               std::optional<double> rho) {
   const auto rows = problem.g.size();
   const taut::SolverOptions options = options_from(tolerance, max_iterations, relaxation, sides, alpha, rho);
   Solution solution{start_from(warm_start, rows), VectorXd(rows), {}};
@@ -248,12 +247,12 @@ Solution solve(const OwnedProblem& problem, const std::string& name, double tole
 }
 
 VectorXd time_solve(const OwnedProblem& problem, const std::string& name, double tolerance,
-                    std::optional<int> max_iterations, const OptionalArray& warm_start, int repeats,
-                    std::optional<double> relaxation, int sides, std::optional<double> alpha,
-                    std::optional<double> rho) {
+                    const std::optional<Integer>& max_iterations, const OptionalArray& warm_start,
+                    const Integer& repeats_given, std::optional<double> relaxation, const Integer& sides,
+                    std::optional<double> alpha, std::optional<double> rho) {
   using Clock = std::chrono::steady_clock;
   constexpr int kUntimed = 2;  // the first grows the workspace, the second warms the caches
-  if (repeats < 1) refuse("repeats is " + std::to_string(repeats) + ", it must be positive");
+  const auto repeats = static_cast<int>(repeats_given.within("repeats", 1, 100'000'000));
   const auto rows = problem.g.size();
   taut::Solver solver(name, options_from(tolerance, max_iterations, relaxation, sides, alpha, rho));
   const VectorXd start = start_from(warm_start, rows);
@@ -383,6 +382,9 @@ void bind_problem(nb::module_& m) {
                                       "Read a problem: .npz, or .hdf5 or .h5 for FCLIB's format.")
                                       .ptr()));
 
+  m.def(
+      "_vector", [](const ArrayLike& x, const std::string& what, int size) { return x.vector(what.c_str(), size); },
+      "x"_a.none(), "what"_a, "size"_a, "Numbers as every entry point takes them.");
   const taut::SolverOptions defaults;
   m.def("solve", &solve, "problem"_a, "solver"_a = "auto", "tolerance"_a = defaults.tolerance,
         "max_iterations"_a = nb::none(), "warm_start"_a = nb::none(), "relaxation"_a = nb::none(),

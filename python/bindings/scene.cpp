@@ -21,6 +21,7 @@
 #include "taut/io/visuals.hpp"
 #include "taut/simulation/parameters.hpp"
 #include "taut/simulation/scene.hpp"
+#include "taut/simulation/structure.hpp"
 
 namespace {
 
@@ -36,6 +37,7 @@ using taut::python::placement;
 // Coal's shapes are copied: the scene must not depend on Python objects when it is used without the GIL.
 std::shared_ptr<coal::CollisionGeometry> take_shape(nb::handle object, const std::string& name) {
   auto& geometry = taut::python::unwrap<coal::CollisionGeometry>(object, "Coal shape, such as coal.Box(1, 1, 1)");
+  taut::make_shape(geometry, name.c_str());  // before Coal looks at what may be degenerate
   std::shared_ptr<coal::CollisionGeometry> copy(geometry.clone());
   copy->computeLocalAABB();
   taut::make_shape(*copy, name.c_str());  // throws on degenerate shapes
@@ -68,6 +70,11 @@ const char* name_of(taut::FrictionRule rule) {
   return "?";
 }
 
+VectorXd finite(VectorXd values, const char* what) {
+  if (!values.allFinite()) throw std::invalid_argument(std::string(what) + " is not finite");
+  return values;
+}
+
 double checked_friction(double mu) {
   if (!(mu >= 0.0) || !std::isfinite(mu)) {
     throw std::invalid_argument("friction is " + std::to_string(mu) + ", it must be non-negative and finite");
@@ -76,6 +83,7 @@ double checked_friction(double mu) {
 }
 
 std::size_t shape_index(const Scene& scene, const std::string& name) {
+  taut::check_live(scene);
   if (!scene.geometry.existGeometryName(name)) throw std::invalid_argument("no shape is named '" + name + "'");
   return scene.geometry.getGeometryId(name);
 }
@@ -151,8 +159,8 @@ std::size_t add_body(Scene& scene, const std::string& name, nb::handle shape, do
   Matrix3d moment;
   Vector3d com = Vector3d::Zero();
   if (inertia) {
-    const Eigen::MatrixXd given = inertia->matrix("inertia");
-    if (given.rows() != 3 || given.cols() != 3) throw std::invalid_argument("inertia must be (3, 3)");
+    const Eigen::MatrixXd given = inertia->matrix("inertia", 3, 3);
+    if (!given.allFinite()) throw std::invalid_argument("inertia of '" + name + "' is not finite");
     const Vector3d principal = Eigen::SelfAdjointEigenSolver<Matrix3d>(given).eigenvalues();
     if (!given.isApprox(given.transpose(), 1e-9) || !(principal[0] > 0.0)) {
       throw std::invalid_argument("inertia of '" + name +
@@ -201,8 +209,10 @@ void bind_scene(nb::module_& m) {
       .def(
           "__init__",
           [](taut::Source* self, const std::string& path, const std::vector<std::string>& package_dirs,
-             const std::string& prefix, int joints_before, const ArrayLike& position, const ArrayLike& quaternion) {
-            new (self) taut::Source{path, package_dirs, prefix, joints_before, placement(position, quaternion)};
+             const std::string& prefix, const taut::python::Integer& joints_before, const ArrayLike& position,
+             const ArrayLike& quaternion) {
+            const auto before = static_cast<int>(joints_before.within("joints_before", 0, 1'000'000'000));
+            new (self) taut::Source{path, package_dirs, prefix, before, placement(position, quaternion)};
           },
           "path"_a, "package_dirs"_a = std::vector<std::string>{}, "prefix"_a = "", "joints_before"_a = 0,
           "position"_a = origin, "quaternion"_a = upright)
@@ -236,7 +246,7 @@ void bind_scene(nb::module_& m) {
           "and the points of a mesh may not while a simulator steps them.")
       .def_prop_rw(
           "q0", [](const Scene& s) { return s.q0; },
-          [](Scene& s, const ArrayLike& q) { s.q0 = q.vector("q0", s.model.nq); }, "Where a run starts.")
+          [](Scene& s, const ArrayLike& q) { s.q0 = finite(q.vector("q0", s.model.nq), "q0"); }, "Where a run starts.")
       .def_prop_ro(
           "poses", [](const Scene& s) { return s.poses; }, "Named configurations of the file.")
       .def_prop_rw(
@@ -254,11 +264,20 @@ void bind_scene(nb::module_& m) {
           "warnings", [](const Scene& s) { return s.warnings; }, "What the file asks for and taut does not do.")
       .def_prop_rw(
           "stiffness", [](const Scene& s) { return s.stiffness; },
-          [](Scene& s, const ArrayLike& k) { s.stiffness = k.vector("stiffness", s.model.nv); },
+          [](Scene& s, const ArrayLike& k) {
+            const VectorXd stiffness = finite(k.vector("stiffness", s.model.nv), "stiffness");
+            if ((stiffness.array() < 0.0).any()) {
+              throw std::invalid_argument("stiffness has " + std::to_string(stiffness.minCoeff()) +
+                                          ", it must not be negative");
+            }
+            s.stiffness = stiffness;
+          },
           "Joint springs, one per degree of freedom.")
       .def_prop_rw(
           "spring_reference", [](const Scene& s) { return s.spring_reference; },
-          [](Scene& s, const ArrayLike& q) { s.spring_reference = q.vector("spring_reference", s.model.nv); },
+          [](Scene& s, const ArrayLike& q) {
+            s.spring_reference = finite(q.vector("spring_reference", s.model.nv), "spring_reference");
+          },
           "Where the springs are at rest.")
       .def_prop_ro(
           "actuators",
@@ -271,9 +290,7 @@ void bind_scene(nb::module_& m) {
       .def_prop_rw(
           "gravity", [](const Scene& s) { return Vector3d(s.model.gravity.linear()); },
           [](Scene& s, const ArrayLike& value) {
-            const Vector3d g = value.vector("gravity", 3);
-            if (!g.allFinite()) throw std::invalid_argument("gravity is not finite");
-            s.model.gravity.linear() = g;
+            s.model.gravity.linear() = finite(value.vector("gravity", 3), "gravity");
           })
       .def_prop_rw(
           "friction_rule", [](const Scene& s) { return name_of(s.friction_rule); },
@@ -338,10 +355,15 @@ void bind_scene(nb::module_& m) {
            "inertia is the shape's, homogeneous, unless given (3, 3) about its origin. Returns the joint index.")
       .def(
           "add_shape",
-          [](Scene& s, const std::string& name, nb::handle shape, std::size_t joint, const ArrayLike& position,
-             const ArrayLike& quaternion, double friction, double restitution, double compliance) {
-            return taut::add_shape(s, joint, name, take_shape(shape, name), placement(position, quaternion),
-                                   surface_of(friction, restitution, compliance));
+          [](Scene& s, const std::string& name, nb::handle shape, const taut::python::Integer& joint,
+             const ArrayLike& position, const ArrayLike& quaternion, double friction, double restitution,
+             double compliance) {
+            if (joint.value < 0 || joint.value >= s.model.njoints) {
+              throw std::invalid_argument("shape '" + name + "' is on joint " + std::to_string(joint.value) +
+                                          ", which does not exist");
+            }
+            return taut::add_shape(s, static_cast<std::size_t>(joint.value), name, take_shape(shape, name),
+                                   placement(position, quaternion), surface_of(friction, restitution, compliance));
           },
           nb::call_policy<NotWhileRunning>(), "name"_a, "shape"_a, "joint"_a = 0, "position"_a = origin,
           "quaternion"_a = upright, "friction"_a = taut::Surface{}.friction, "restitution"_a = 0.0,
@@ -349,6 +371,7 @@ void bind_scene(nb::module_& m) {
       .def(
           "add_floor",
           [](Scene& s, double height, double friction, double restitution, double compliance) {
+            if (!std::isfinite(height)) throw std::invalid_argument("height is " + std::to_string(height));
             return taut::add_floor(s, height, surface_of(friction, restitution, compliance));
           },
           nb::call_policy<NotWhileRunning>(), "height"_a = 0.0, "friction"_a = taut::Surface{}.friction,
@@ -378,10 +401,9 @@ void bind_scene(nb::module_& m) {
           "set_parameter",
           [](Scene& s, const std::string& name, const ArrayLike& value) {
             const auto parameter = taut::find_parameter(s, name);
-            const VectorXd given = value.dimensions() == 0
-                                       ? VectorXd::Constant(1, nb::cast<double>(value.array.attr("item")()))
-                                       : value.vector(name.c_str());
-            taut::set_value(s, parameter, given);
+            // A number is a parameter of one value; it does not stand for several.
+            const bool number = parameter.size == 1 && value.dimensions("value") == 0;
+            taut::set_value(s, parameter, number ? value.broadcast("value", 1) : value.vector("value", parameter.size));
           },
           nb::call_policy<NotWhileRunning>(), "name"_a, "value"_a, "Set a parameter; felt at the next step.")
       .def(

@@ -17,6 +17,7 @@
 #include "taut/problem/owned_problem.hpp"
 #include "taut/simulation/energy.hpp"
 #include "taut/simulation/simulator.hpp"
+#include "taut/simulation/structure.hpp"
 #include "trajectory.hpp"
 
 namespace {
@@ -25,6 +26,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using taut::Simulator;
 using taut::python::ArrayLike;
+using taut::python::Integer;
 using taut::python::looked_at;
 using taut::python::Running;
 using taut::python::Signals;
@@ -48,18 +50,14 @@ struct StepResult {
         report(record.report) {}
 };
 
-VectorXd vector_or_empty(const OptionalArray& value, const char* what) {
-  return value ? value->vector(what) : VectorXd();
+VectorXd vector_or_empty(const OptionalArray& value, const char* what, Eigen::Index size) {
+  return value && !value->empty(what) ? value->vector(what, size) : VectorXd();
 }
 
-std::vector<pinocchio::Force> forces_of(const OptionalArray& fext) {
+std::vector<pinocchio::Force> forces_of(const OptionalArray& fext, int joints) {
   std::vector<pinocchio::Force> forces;
   if (!fext) return forces;
-  const MatrixXd rows = fext->matrix("fext");
-  if (rows.cols() != 6) {
-    throw std::invalid_argument("fext has " + std::to_string(rows.cols()) +
-                                " columns, expected 6: a row (force, moment) per joint, the world first");
-  }
+  const MatrixXd rows = fext->matrix("fext", joints, 6);  // (force, moment) per joint, the world first
   for (Eigen::Index i = 0; i < rows.rows(); ++i) forces.emplace_back(rows.row(i).transpose());
   return forces;
 }
@@ -67,9 +65,13 @@ std::vector<pinocchio::Force> forces_of(const OptionalArray& fext) {
 StepResult step(nb::handle self, const ArrayLike& q_like, const ArrayLike& v_like, const OptionalArray& tau_like,
                 const OptionalArray& fext, const OptionalArray& control_like) {
   auto& simulator = nb::cast<Simulator&>(self);
-  const VectorXd q = q_like.vector("q"), v = v_like.vector("v"), tau = vector_or_empty(tau_like, "tau"),
-                 control = vector_or_empty(control_like, "control");
-  const std::vector<pinocchio::Force> forces = forces_of(fext);
+  const auto& model = simulator.scene().model;
+  const auto actuators = static_cast<Eigen::Index>(simulator.scene().actuators.size());
+  simulator.require_same_structure();
+  const VectorXd q = q_like.vector("q", model.nq), v = v_like.vector("v", model.nv),
+                 tau = vector_or_empty(tau_like, "tau", model.nv),
+                 control = vector_or_empty(control_like, "control", actuators);
+  const std::vector<pinocchio::Force> forces = forces_of(fext, model.njoints);
   const Running<taut::Usage::Change> running(simulator);
   Tapes tapes(self);
   bool due = false;
@@ -87,38 +89,28 @@ StepResult step(nb::handle self, const ArrayLike& q_like, const ArrayLike& v_lik
 }
 
 Trajectory rollout(nb::handle self, const ArrayLike& q_like, const ArrayLike& v_like, const OptionalArray& taus_like,
-                   std::optional<int> steps, const OptionalArray& control_like, std::optional<int> every) {
+                   const std::optional<Integer>& steps_given, const OptionalArray& control_like,
+                   const std::optional<Integer>& checkpoints) {
+  const std::optional<int> steps = as_int(steps_given, "steps"), every = as_int(checkpoints, "checkpoints");
   auto& simulator = nb::cast<Simulator&>(self);
   const auto& model = simulator.scene().model;
+  simulator.require_same_structure();
   const VectorXd q = q_like.vector("q", model.nq), v = v_like.vector("v", model.nv);
   std::optional<MatrixXd> taus;
-  if (taus_like) taus = taus_like->matrix("taus");
+  if (taus_like) taus = taus_like->matrix("taus", steps && *steps >= 0 ? *steps : taut::python::kAny, model.nv);
   if (!taus && !steps) throw std::invalid_argument("rollout: give taus (steps, nv) or the number of steps");
   if (steps && *steps < 0) throw std::invalid_argument("rollout: steps is " + std::to_string(*steps));
-  if (taus && taus->cols() != model.nv) {
-    throw std::invalid_argument("rollout: taus has " + std::to_string(taus->cols()) + " columns, expected " +
-                                std::to_string(model.nv));
-  }
-  if (taus && steps && taus->rows() != *steps) {
-    throw std::invalid_argument("rollout: taus has " + std::to_string(taus->rows()) + " rows but steps is " +
-                                std::to_string(*steps));
-  }
   if (taus && !taus->allFinite()) throw std::invalid_argument("rollout: taus is not finite");
   const auto actuators = static_cast<Eigen::Index>(simulator.scene().actuators.size());
   MatrixXd controls(actuators, 0);
-  if (control_like && control_like->dimensions() == 1) {
+  if (control_like && control_like->dimensions("control") != 2) {
     controls = control_like->vector("control", actuators);
   } else if (control_like) {
-    controls = control_like->matrix("control").transpose();
-    const Eigen::Index expected = taus ? taus->rows() : *steps;
-    if (controls.rows() != actuators || controls.cols() != expected) {
-      throw std::invalid_argument("rollout: control has shape (" + std::to_string(controls.cols()) + ", " +
-                                  std::to_string(controls.rows()) + "), expected (" + std::to_string(expected) + ", " +
-                                  std::to_string(actuators) + ") or (" + std::to_string(actuators) + ",)");
-    }
+    controls = control_like->matrix("control", taus ? taus->rows() : *steps, actuators).transpose();
   }
   if (!controls.allFinite()) throw std::invalid_argument("rollout: control is not finite");
   const int count = taus ? static_cast<int>(taus->rows()) : *steps;
+  taut::python::require_room("steps: the trajectory of all", (count + 1.0) * (model.nq + model.nv));
   if (every && *every < 1) throw std::invalid_argument("rollout: checkpoints is " + std::to_string(*every));
   const Running<taut::Usage::Change> running(simulator);
   Tapes tapes(self);
@@ -160,17 +152,19 @@ Trajectory rollout(nb::handle self, const ArrayLike& q_like, const ArrayLike& v_
 
 // A number for all degrees of freedom, or one for each.
 VectorXd per_dof(const ArrayLike& value, const char* what, int nv) {
-  const VectorXd x = value.dimensions() == 0 ? VectorXd::Constant(nv, nb::cast<double>(value.array.attr("item")()))
-                                             : value.vector(what, nv);
-  if (!x.allFinite() || (x.array() < 0.0).any()) {
-    throw std::invalid_argument(std::string(what) + " must be finite and non-negative, its lowest is " +
-                                std::to_string(x.minCoeff()));
+  const VectorXd x = value.broadcast(what, nv);
+  for (const double gain : x) {
+    if (!(gain >= 0.0) || !std::isfinite(gain)) {
+      throw std::invalid_argument(std::string(what) + " must be finite and non-negative, it has " +
+                                  std::to_string(gain));
+    }
   }
   return x;
 }
 
 void hold(Simulator& simulator, const ArrayLike& q_like, const ArrayLike& kp, const ArrayLike& kd,
           const OptionalArray& torque_limit) {
+  simulator.require_same_structure();
   const auto& model = simulator.scene().model;
   const VectorXd q = q_like.vector("q", model.nq);
   if (!q.allFinite()) throw std::invalid_argument("q is not finite");
@@ -212,11 +206,32 @@ taut::Integrator integrator_of(const std::string& name) {
 
 // An option of the solver: none is its own default, which the library writes as zero.
 double given(std::optional<double> value, const char* what) {
-  if (value && !(*value > 0.0)) {
+  if (value && (!(*value > 0.0) || !std::isfinite(*value))) {
     throw std::invalid_argument(std::string(what) + " is " + std::to_string(*value) + ", it must be positive");
   }
   return value.value_or(0.0);
 }
+
+// A simulator holds its scene, whose attributes may hold the simulator: Python's collector must see it. Where a
+// collector looks on from, the attributes of both, it can also cut.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (PyObject** attributes = _PyObject_GetDictPtr(self)) Py_VISIT(*attributes);
+  if (nb::inst_ready(self)) {
+    // One reference, whoever copied the pointer to it.
+    const nb::object scene = nb::find(nb::inst_ptr<Simulator>(self)->scene());
+    if (scene.is_valid()) Py_VISIT(scene.ptr());
+  }
+  return 0;
+}
+
+int clear(PyObject* self) {
+  if (PyObject** attributes = _PyObject_GetDictPtr(self)) Py_CLEAR(*attributes);
+  return 0;
+}
+
+PyType_Slot slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)}, {0, nullptr}};
 
 // Names and values as the constructor takes them.
 nb::dict options_of(const taut::SimulatorOptions& o) {
@@ -329,20 +344,22 @@ void bind_simulator(nb::module_& m) {
 
   const taut::SimulatorOptions defaults;
   const taut::Stabilization stabilization;
-  nb::class_<Simulator> simulator(m, "Simulator", nb::dynamic_attr(),
+  nb::class_<Simulator> simulator(m, "Simulator", nb::dynamic_attr(), nb::is_weak_referenceable(),
+                                  nb::type_slots(slots),
                                   "Steps a scene, solving the unrelaxed contact problem each time.");
   simulator
       .def(
           "__init__",
           [](Simulator* self, std::shared_ptr<taut::Scene> scene, double dt, const std::string& solver,
-             double tolerance, std::optional<int> max_iterations, const std::string& integrator, double margin,
-             double limit_margin, double correction, double limit_correction, double loop_correction,
+             double tolerance, const std::optional<Integer>& max_iterations_given, const std::string& integrator,
+             double margin, double limit_margin, double correction, double limit_correction, double loop_correction,
              double correction_speed, double penetration, double compliance, double tangential_compliance,
              double restitution_threshold, std::optional<taut::Softening> soft_contacts,
              std::optional<taut::Softening> soft_limits, std::optional<taut::Softening> soft_loops,
-             std::optional<double> relaxation, int sides, std::optional<double> alpha, std::optional<double> rho,
-             const std::string& gjk, const std::string& gjk_start, bool warm_start, bool joint_limits,
-             bool joint_friction, bool profile) {
+             std::optional<double> relaxation, const Integer& sides, std::optional<double> alpha,
+             std::optional<double> rho, const std::string& gjk, const std::string& gjk_start, bool warm_start,
+             bool joint_limits, bool joint_friction, bool profile) {
+            const std::optional<int> max_iterations = as_int(max_iterations_given, "max_iterations");
             if (max_iterations && *max_iterations <= 0) {
               throw std::invalid_argument("max_iterations is " + std::to_string(*max_iterations) +
                                           ", it must be positive");
@@ -354,7 +371,7 @@ void bind_simulator(nb::module_& m) {
                                              .solving = {.tolerance = tolerance,
                                                          .max_iterations = max_iterations.value_or(0),
                                                          .relaxation = given(relaxation, "relaxation"),
-                                                         .sides = sides,
+                                                         .sides = sides.as_int("sides"),
                                                          .alpha = given(alpha, "alpha"),
                                                          .rho = given(rho, "rho")},
                                              .stabilization = {.margin = margin,
@@ -467,13 +484,22 @@ void bind_simulator(nb::module_& m) {
   m.def(
       "mechanical_energies",
       [](const taut::Scene& scene, const taut::python::ArrayLike& q_like, const taut::python::ArrayLike& v_like) {
-        const Eigen::MatrixXd q = q_like.matrix("q").transpose(), v = v_like.matrix("v").transpose();
+        taut::check_structure(scene);
+        const bool one = q_like.dimensions("q") != 2;
+        Eigen::MatrixXd q, v;
+        if (one) {
+          q = q_like.vector("q", scene.model.nq);
+          v = v_like.vector("v", scene.model.nv);
+        } else {
+          q = q_like.matrix("q", taut::python::kAny, scene.model.nq).transpose();
+          v = v_like.matrix("v", q.cols(), scene.model.nv).transpose();
+        }
         taut::Kinematics kinematics(scene.model);
         VectorXd energies(q.cols());
         for (Eigen::Index k = 0; k < q.cols(); ++k) {
           energies[k] = taut::mechanical_energy(scene, q.col(k), v.col(k), kinematics);
         }
-        return energies;
+        return one ? nb::cast(energies[0]) : nb::cast(energies);
       },
-      "scene"_a, "q"_a, "v"_a, "Of the states in the rows of q (n, nq) and v (n, nv), J: (n,).");
+      "scene"_a, "q"_a, "v"_a, "Of a state, J, or of those in the rows of q (n, nq) and v (n, nv): (n,).");
 }

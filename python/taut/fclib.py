@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._taut import Problem
+from ._taut import _vector as _numbers
 from .storage import check_bytes, fitting
 
 if TYPE_CHECKING:
@@ -96,7 +97,9 @@ def write(
         np.concatenate([data, problem.R[stiff]]),
     ).summed()
 
-    answers = [_checked(impulse, len(order)) for impulse in (*guesses, *([] if solution is None else [solution]))]
+    answers = [_checked(f"guesses[{k}]", impulse, len(order)) for k, impulse in enumerate(guesses)]
+    if solution is not None:
+        answers.append(_checked("solution", solution, len(order)))
     made = [(entries.times(impulse[order]) + problem.g[order], impulse[order]) for impulse in answers]
     m, p = len(contacts), len(free)
     with h5py.File(path, "w") as file:
@@ -351,10 +354,10 @@ def _rows(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     return np.array(contacts, dtype=int), np.array(free, dtype=int)
 
 
-def _checked(impulse: ArrayLike, rows: int) -> np.ndarray:
-    values = np.asarray(impulse, dtype=float)
-    if values.shape != (rows,):
-        raise ValueError(f"an impulse has shape {values.shape}, expected ({rows},)")
+def _checked(name: str, impulse: ArrayLike, rows: int) -> np.ndarray:
+    values = _numbers(impulse, name, rows)
+    if not np.isfinite(values).all():
+        raise ValueError(f"{name} is not finite")
     return values
 
 

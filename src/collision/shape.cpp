@@ -1,5 +1,6 @@
 #include "taut/collision/shape.hpp"
 
+#include <coal/hfield.h>
 #include <coal/shape/convex.h>
 #include <coal/shape/geometric_shapes.h>
 
@@ -79,6 +80,16 @@ void set_ball(Shape& shape) {
   }
 }
 
+// Coal makes a field without heights, and ends the process where it is asked for its bounds.
+void require_field(const Eigen::MatrixXd& heights, const char* name) {
+  if (heights.rows() < 2 || heights.cols() < 2) {
+    throw std::invalid_argument(std::string("shape '") + name + "': a height field of " +
+                                std::to_string(heights.rows()) + " x " + std::to_string(heights.cols()) +
+                                " heights, it needs 2 x 2");
+  }
+  if (!heights.allFinite()) throw std::invalid_argument(std::string("shape '") + name + "': a height is not finite");
+}
+
 }  // namespace
 
 Shape make_shape(const coal::CollisionGeometry& geometry, const char* name) {
@@ -144,11 +155,12 @@ Shape make_shape(const coal::CollisionGeometry& geometry, const char* name) {
       break;
     }
     case coal::HF_AABB:
-    case coal::HF_OBBRSS:
+      require_field(static_cast<const coal::HeightField<coal::AABB>&>(geometry).getHeights(), name);
       shape.kind = Shape::Kind::height_field;
-      if (!geometry.aabb_local.min_.allFinite() || !geometry.aabb_local.max_.allFinite()) {
-        throw std::invalid_argument(std::string("shape '") + name + "': a height is not finite");
-      }
+      break;
+    case coal::HF_OBBRSS:
+      require_field(static_cast<const coal::HeightField<coal::OBBRSS>&>(geometry).getHeights(), name);
+      shape.kind = Shape::Kind::height_field;
       break;
     default:
       throw std::invalid_argument(std::string("shape '") + name +

@@ -28,8 +28,13 @@ void validate(const Softening& softening) {
   const auto require = [](bool fine, const char* what, double value) {
     if (!fine) throw std::invalid_argument(std::string("softening: ") + what + " is " + std::to_string(value));
   };
-  for (const double d : {softening.d_0, softening.d_width}) {
-    require(d > 0.0 && d < 1.0, "an impedance must be between 0 and 1; it", d);
+  require(softening.d_0 > 0.0 && softening.d_0 < 1.0, "the impedance d_0 must be between 0 and 1; it", softening.d_0);
+  require(softening.d_width > 0.0 && softening.d_width < 1.0, "the impedance d_width must be between 0 and 1; it",
+          softening.d_width);
+  for (const auto& [what, value] :
+       {std::pair("width", softening.width), std::pair("power", softening.power),
+        std::pair("time_constant", softening.time_constant), std::pair("damping_ratio", softening.damping_ratio)}) {
+    require(std::isfinite(value), what, value);
   }
   require(softening.width > 0.0, "width must be positive; it", softening.width);
   require(softening.midpoint > 0.0 && softening.midpoint < 1.0, "midpoint must be between 0 and 1; it",

@@ -9,6 +9,9 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "taut/collision/shape.hpp"
+#include "taut/simulation/structure.hpp"
+
 namespace taut {
 
 namespace {
@@ -52,8 +55,11 @@ void check_loop(const pinocchio::Model& model, const Loop& loop) {
   if (loop.kind == Loop::Kind::distance && !(loop.length > 0.0 && std::isfinite(loop.length))) {
     fail("its length is " + std::to_string(loop.length) + ", it must be positive; use a point for zero");
   }
-  for (const double e : {loop.compliance, loop.angular_compliance}) {
-    if (!(e >= 0.0) || !std::isfinite(e)) fail("its compliance is " + std::to_string(e) + ", it must not be negative");
+  for (const auto& [what, e] :
+       {std::pair("compliance", loop.compliance), std::pair("angular_compliance", loop.angular_compliance)}) {
+    if (!(e >= 0.0) || !std::isfinite(e)) {
+      fail("its " + std::string(what) + " is " + std::to_string(e) + ", it must not be negative");
+    }
   }
 }
 
@@ -147,6 +153,7 @@ void Scene::warn(const std::string& what) {
 
 pinocchio::JointIndex add_free_body(Scene& scene, const std::string& name, const pinocchio::Inertia& inertia,
                                     const pinocchio::SE3& placement) {
+  check_structure(scene);
   if (scene.model.existJointName(name)) {
     throw std::invalid_argument("scene: a body named '" + name + "' is there already");
   }
@@ -172,6 +179,7 @@ pinocchio::JointIndex add_free_body(Scene& scene, const std::string& name, const
 std::size_t add_shape(Scene& scene, pinocchio::JointIndex parent, const std::string& name,
                       std::shared_ptr<coal::CollisionGeometry> shape, const pinocchio::SE3& placement,
                       Surface surface) {
+  check_structure(scene);
   check_name(scene, name);
   if (!shape) throw std::invalid_argument("scene: shape '" + name + "' has no geometry");
   if (parent >= scene.model.joints.size()) {
@@ -182,6 +190,7 @@ std::size_t add_shape(Scene& scene, pinocchio::JointIndex parent, const std::str
     throw std::invalid_argument("scene: friction of '" + name + "' is " + std::to_string(surface.friction) +
                                 ", it must be non-negative and finite");
   }
+  if (shape->getObjectType() == coal::OT_HFIELD) make_shape(*shape, name.c_str());  // Coal needs heights for bounds
   shape->computeLocalAABB();
   pinocchio::GeometryObject object(name, parent, placement, shape);
   const auto& frames = scene.model.frames;  // Pinocchio's appendModel looks at the frame too
@@ -195,6 +204,8 @@ std::size_t add_shape(Scene& scene, pinocchio::JointIndex parent, const std::str
 }
 
 void append(Scene& scene, const Scene& robot, const std::string& prefix, const pinocchio::SE3& placement) {
+  check_structure(scene);
+  check_structure(robot);
   Scene added = robot;
   for (std::size_t j = 1; j < added.model.names.size(); ++j) added.model.names[j] = prefix + added.model.names[j];
   for (std::size_t f = 1; f < added.model.frames.size(); ++f)
@@ -285,6 +296,7 @@ std::size_t add_floor(Scene& scene, double height, Surface surface) {
 }
 
 void add_loop(Scene& scene, Loop loop) {
+  check_structure(scene);
   if (loop.name.empty()) loop.name = std::string(to_string(loop.kind)) + "_" + std::to_string(scene.loops.size());
   check_loop(scene.model, loop);
   for (const Loop& other : scene.loops) {
@@ -294,6 +306,7 @@ void add_loop(Scene& scene, Loop loop) {
 }
 
 void add_coupling(Scene& scene, Coupling coupling) {
+  check_structure(scene);
   if (coupling.name.empty()) coupling.name = "coupling_" + std::to_string(scene.couplings.size());
   check_coupling(scene.model, coupling);
   scene.couplings.push_back(std::move(coupling));
@@ -304,9 +317,8 @@ void validate(const Scene& scene) {
   const auto fail = [](const std::string& what, const std::string& where, double value) {
     throw std::invalid_argument("scene: " + what + " of '" + where + "' is " + std::to_string(value));
   };
+  check_structure(scene);
   for (std::size_t j = 1; j < model.joints.size(); ++j) {
-    const double mass = model.inertias[j].mass();
-    if (!(mass >= 0.0) || !std::isfinite(mass)) fail("mass", model.names[j], mass);
     const double inertia = model.inertias[j].inertia().matrix().diagonal().minCoeff();
     if (!(inertia >= -1e-12)) fail("rotational inertia", model.names[j], inertia);
     // A massless link is fine between two joints, not at the end of a chain: its acceleration would be undefined.
@@ -314,10 +326,6 @@ void validate(const Scene& scene) {
     for (const auto k : model.subtrees[j]) subtree_mass += model.inertias[k].mass();
     for (int k = 0; k < model.nvs[j]; ++k) armature += model.armature[model.idx_vs[j] + k];
     if (!(subtree_mass + armature > 0.0)) fail("mass of the subtree", model.names[j], subtree_mass);
-  }
-  if (scene.surfaces.size() != scene.geometry.ngeoms) {
-    throw std::invalid_argument("scene: " + std::to_string(scene.geometry.ngeoms) + " shapes but " +
-                                std::to_string(scene.surfaces.size()) + " surfaces; call fit_arrays");
   }
   for (std::size_t i = 0; i < scene.surfaces.size(); ++i) {
     const double mu = scene.surfaces[i].friction;
@@ -336,20 +344,6 @@ void validate(const Scene& scene) {
   for (const auto& [names, mu] : scene.pair_friction) {
     if (!(mu >= 0.0) || !std::isfinite(mu)) fail("friction", names.first + "' with '" + names.second, mu);
   }
-  if (scene.stiffness.size() != model.nv || scene.spring_reference.size() != model.nv ||
-      scene.limits.restitution.size() != model.nv || scene.limits.compliance.size() != model.nv) {
-    throw std::invalid_argument("scene: " + std::to_string(model.nv) + " degrees of freedom but " +
-                                std::to_string(scene.stiffness.size()) + " stiffnesses; call fit_arrays");
-  }
-  for (int joint = 1; joint < model.njoints; ++joint) {
-    for (int i = 0; i < model.nqs[joint]; ++i) {
-      const int k = model.idx_qs[joint] + i;
-      if (!(model.lowerPositionLimit[k] <= model.upperPositionLimit[k])) {
-        fail("lower limit (above the upper one)", model.names[static_cast<std::size_t>(joint)],
-             model.lowerPositionLimit[k]);
-      }
-    }
-  }
   for (const BallLimit& limit : scene.ball_limits) {
     if (limit.joint < 1 || limit.joint >= model.njoints) {
       throw std::invalid_argument("scene: ball limit of joint " + std::to_string(limit.joint) +
@@ -362,17 +356,11 @@ void validate(const Scene& scene) {
   for (const Loop& loop : scene.loops) check_loop(model, loop);
   for (const Coupling& coupling : scene.couplings) check_coupling(model, coupling);
   for (int k = 0; k < model.nv; ++k) {
-    if (!(model.armature[k] >= 0.0)) fail("armature", "dof " + std::to_string(k), model.armature[k]);
-    if (!(model.damping[k] >= 0.0)) fail("damping", "dof " + std::to_string(k), model.damping[k]);
-    if (!(scene.stiffness[k] >= 0.0)) fail("stiffness", "dof " + std::to_string(k), scene.stiffness[k]);
     if (!(scene.limits.restitution[k] >= 0.0 && scene.limits.restitution[k] <= 1.0)) {
       fail("restitution of the limit (0 to 1)", "dof " + std::to_string(k), scene.limits.restitution[k]);
     }
     if (!(scene.limits.compliance[k] >= 0.0) || !std::isfinite(scene.limits.compliance[k])) {
       fail("compliance of the limit", "dof " + std::to_string(k), scene.limits.compliance[k]);
-    }
-    if (!(model.upperDryFrictionLimit[k] >= 0.0)) {
-      fail("dry friction", "dof " + std::to_string(k), model.upperDryFrictionLimit[k]);
     }
   }
 }

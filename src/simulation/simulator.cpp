@@ -10,6 +10,7 @@
 
 #include "taut/math/interruption.hpp"
 #include "taut/problem/sets.hpp"
+#include "taut/simulation/structure.hpp"
 
 namespace taut {
 
@@ -142,6 +143,7 @@ void Simulator::list_pairs() {
 // What was edited since the last step, if that leaves the simulator a scene it can step.
 SceneValues::Difference Simulator::edits() const {
   if (values_.equal(*scene_)) return {};
+  check_live(*scene_);
   SceneValues::Difference edited = values_.difference(*scene_);
   if (edited.structure) throw std::invalid_argument("step: " + edited.first + " changed; make a new simulator");
   return edited;

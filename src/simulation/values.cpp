@@ -61,6 +61,13 @@ constexpr std::array kSizes{
     "the number of inertias",
     "the number of joint placements",
     "the number of parents",
+    "the number of joint models",
+    "the number of names",
+    "the size of model.idx_qs",
+    "the size of model.idx_vs",
+    "the size of model.nqs",
+    "the size of model.nvs",
+    "ngeoms",
     "the number of loops",
     "the number of couplings",
     "the number of actuators",
@@ -87,6 +94,13 @@ std::array<std::ptrdiff_t, kSizes.size()> sizes_of(const Scene& scene) {
           count(model.inertias),
           count(model.jointPlacements),
           count(model.parents),
+          count(model.joints),
+          count(model.names),
+          count(model.idx_qs),
+          count(model.idx_vs),
+          count(model.nqs),
+          count(model.nvs),
+          static_cast<std::ptrdiff_t>(scene.geometry.ngeoms),
           count(scene.loops),
           count(scene.couplings),
           count(scene.actuators),
@@ -113,6 +127,7 @@ void walk(const Scene& scene, Visit&& visit) {
   const auto sizes = sizes_of(scene);
   all(Kind::size, sizes);
   all(Kind::tree, model.parents);
+  for (const auto* places : {&model.idx_qs, &model.idx_vs, &model.nqs, &model.nvs}) all(Kind::tree, *places);
   // Pairs are added at the end and taken out with a change of their number: the last one tells.
   if (!geometry.collisionPairs.empty()) one(Kind::pair, 0, geometry.collisionPairs.back());
   for (int i = 0; const auto& object : geometry.geometryObjects) {
@@ -245,7 +260,7 @@ std::string name_of(const Scene& scene, Kind kind, int index, std::size_t part) 
     case Kind::size:
       return kSizes[at];
     case Kind::tree:
-      return "the tree of joints";
+      return "the tree of joints, or their places in q and v";
     case Kind::shape_body:
       return shape("the joint");
     case Kind::pair:

@@ -310,9 +310,11 @@ Solver::Solver(std::string_view name, SolverOptions options) {
     refuse("tolerance", std::to_string(options.tolerance), "not positive");
   }
   if (options.max_iterations < 0) refuse("max_iterations", std::to_string(options.max_iterations), "negative");
-  if (!(options.alpha >= 0.0)) refuse("alpha", std::to_string(options.alpha), "negative");
+  if (!(options.alpha >= 0.0) || !std::isfinite(options.alpha))
+    refuse("alpha", std::to_string(options.alpha), "negative");
   if (!(options.rho >= 0.0) || !std::isfinite(options.rho)) refuse("rho", std::to_string(options.rho), "negative");
   if (options.sides < 3) refuse("sides", std::to_string(options.sides), "fewer than a pyramid's three");
+  if (options.sides > 1024) refuse("sides", std::to_string(options.sides), "more than 1024");
   for (const auto& entry : kEntries) {
     if (entry.info.name != name) continue;
     method_ = entry.make(options);

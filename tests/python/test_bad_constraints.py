@@ -27,7 +27,7 @@ def two_bodies() -> taut.Scene:
         (("hinge", "one", "two"), {"axis": [0, 0, 0]}, "axis"),
         (("hinge", "one", "two"), {"axis": [0, np.nan, 1]}, "axis"),
         (("point", "one", "two"), {"point": [0, 0, np.inf]}, "point is not finite"),
-        (("point", "one", "two"), {"point": [0, 0]}, "point has 2 entries"),
+        (("point", "one", "two"), {"point": [0, 0]}, r"point has shape \(2,\), expected \(3,\)"),
         (("point", "one", "two"), {"point": [0, 0, 0], "position_1": [0, 0, 0]}, "give point and axis"),
         (("weld", "one", "two"), {"quaternion_1": [0, 0, 0, 2]}, "norm 2"),
         (("universal", "one", "two"), {"axis": [1, 0, 0], "second_axis": [1, 0, 0]}, "right angle"),
@@ -67,7 +67,7 @@ def test_a_wrong_loop_motor_is_named():
         ("rocker_hinge", {"kind": "rocket"}, "'rocket'"),
         ("rocker_hinge", {"drive": 1}, "not number 1"),
         ("ground_weld", {}, "0 directions"),
-        ("rocker_hinge", {"kind": "position", "kp": -1.0}, "gains"),
+        ("rocker_hinge", {"kind": "position", "kp": -1.0}, "kp is -1"),
     ]:
         with pytest.raises(ValueError, match=named):
             scene.add_loop_actuator(loop, **options)
@@ -160,7 +160,7 @@ def test_assembly_closes_from_afar_keeps_limits_and_what_is_fixed(rng):
     assert scene.worst_loop_gap(closed)[0] < 1e-9
     scene.model.upperPositionLimit[crank] = scene.q0[crank] + 0.3
     assert scene.assemble(q)[crank] <= scene.q0[crank] + 0.3 + 1e-12
-    with pytest.raises(ValueError, match="q has 1 entries"):
+    with pytest.raises(ValueError, match=r"q has shape \(1,\)"):
         scene.assemble([0.0])
     with pytest.raises(ValueError, match="'nobody'"):
         scene.assemble(fixed=["nobody"])
@@ -207,7 +207,7 @@ def test_rollout_takes_controls_or_says_what_is_wrong():
     rows = sim.rollout(q, v, steps=200, control=np.zeros((200, 1)))
     np.testing.assert_allclose(held.q, rows.q, rtol=0, atol=1e-9)
     assert not np.allclose(held.q[-1], sim.rollout(q, v, steps=200).q[-1], atol=1e-3)
-    with pytest.raises(ValueError, match="control has 2 entries"):
+    with pytest.raises(ValueError, match=r"control has shape \(2,\)"):
         sim.rollout(q, v, steps=5, control=[0.0, 0.0])
     with pytest.raises(ValueError, match=r"control has shape \(4, 1\)"):
         sim.rollout(q, v, steps=5, control=np.zeros((4, 1)))

@@ -175,7 +175,7 @@ def test_wrong_size_is_named(running, name, length):
         pytest.skip("an empty tau is no torque")
     arguments = {"q": running.q, "v": running.v, "tau": np.zeros(6), name: np.ones(length)}
     expected = 7 if name == "q" else 6
-    with pytest.raises(ValueError, match=rf"\b{name} has {length} entries, expected {expected}"):
+    with pytest.raises(ValueError, match=rf"\b{name} has shape \({length},\), expected \({expected},\)"):
         running.sim.step(**arguments)
     running.assert_unharmed()
 
@@ -225,9 +225,9 @@ def test_what_is_no_array_is_a_type_error(running, wrong):
 
 def test_wrong_rollout_is_named(running):
     sim, q, v = running.sim, running.q, running.v
-    with pytest.raises(ValueError, match="taus has 5 columns, expected 6"):
+    with pytest.raises(ValueError, match=r"taus has shape \(3, 5\), expected \(n, 6\)"):
         sim.rollout(q, v, np.zeros((3, 5)))
-    with pytest.raises(ValueError, match="taus has 3 rows but steps is 4"):
+    with pytest.raises(ValueError, match=r"taus has shape \(3, 6\), expected \(4, 6\)"):
         sim.rollout(q, v, np.zeros((3, 6)), steps=4)
     with pytest.raises(ValueError, match="steps is -1"):
         sim.rollout(q, v, steps=-1)
@@ -237,7 +237,7 @@ def test_wrong_rollout_is_named(running):
         sim.rollout(q, v, np.full((3, 6), math.nan))
     with pytest.raises(ValueError, match=r"q\[0\] is nan"):
         sim.rollout(np.full(7, math.nan), v, steps=2)
-    with pytest.raises(ValueError, match="q has 3 entries, expected 7"):
+    with pytest.raises(ValueError, match=r"q has shape \(3,\), expected \(7,\)"):
         sim.rollout(np.zeros(3), v, steps=2)
     running.assert_unharmed()
 
@@ -248,9 +248,9 @@ def test_wrong_hold_is_named(running):
         sim.hold(running.q, -ones, ones)
     with pytest.raises(ValueError, match="kd"):
         sim.hold(running.q, ones, np.nan * ones)
-    with pytest.raises(ValueError, match="kp has 2 entries, expected 6"):
+    with pytest.raises(ValueError, match=r"kp has shape \(2,\), expected \(6,\)"):
         sim.hold(running.q, np.ones(2), ones)
-    with pytest.raises(ValueError, match="q has 2 entries, expected 7"):
+    with pytest.raises(ValueError, match=r"q has shape \(2,\), expected \(7,\)"):
         sim.hold(np.ones(2), ones, ones)
     with pytest.raises(ValueError, match="q is not finite"):
         sim.hold(np.nan * running.q, ones, ones)
@@ -436,10 +436,10 @@ def test_what_is_no_shape_is_refused():
         ({"quaternion": [0, 0, 0, 2]}, "quaternion.*norm 2"),
         ({"quaternion": [0, 0, 0, 0]}, "quaternion.*norm 0"),
         ({"quaternion": [0, 0, 0, math.nan]}, "quaternion"),
-        ({"quaternion": [0, 0, 1]}, "quaternion.*has 3 entries, expected 4"),
+        ({"quaternion": [0, 0, 1]}, r"quaternion has shape \(3,\), expected \(4,\)"),
         ({"position": [0, math.nan, 0]}, "position"),
         ({"position": [0, 0, math.inf]}, "position"),
-        ({"position": [0, 0]}, "position has 2 entries, expected 3"),
+        ({"position": [0, 0]}, r"position has shape \(2,\), expected \(3,\)"),
         ({"inertia": np.eye(2)}, "inertia"),
         ({"inertia": -np.eye(3)}, "inertia"),
         ({"inertia": np.nan * np.eye(3)}, "inertia"),
@@ -469,9 +469,9 @@ def test_wrong_gravity_is_refused(gravity):
 
 def test_start_is_checked():
     scene = taut.scenes.make("cube_on_plane")
-    with pytest.raises(ValueError, match="q0 has 3 entries, expected 7"):
+    with pytest.raises(ValueError, match=r"q0 has shape \(3,\), expected \(7,\)"):
         scene.q0 = [0, 0, 0]
-    with pytest.raises(ValueError, match="stiffness has 1 entries, expected 6"):
+    with pytest.raises(ValueError, match=r"stiffness has shape \(1,\), expected \(6,\)"):
         scene.stiffness = [1]
 
 

@@ -478,7 +478,7 @@ def test_what_is_no_block_is_a_type_error():
     ],
 )
 def test_wrong_sparse_matrix_is_named(G, named):
-    with pytest.raises(ValueError, match=named):
+    with pytest.raises((ValueError, TypeError), match=named):
         taut.Problem(G, np.zeros(3), [0.5])
 
 
@@ -487,10 +487,10 @@ def test_wrong_sparse_matrix_is_named(G, named):
     [
         (np.eye(3), np.zeros(3), [-0.1], r"mu.*-0\.1|friction.*-0\.1"),
         (np.eye(3), np.zeros(3), [math.nan], "nan"),
-        (np.eye(3), np.zeros(6), [0.5], "mu has 1 entries and g 6"),
+        (np.eye(3), np.zeros(6), [0.5], r"mu has shape \(1,\), expected \(2,\) or a number"),
         (np.eye(6), np.zeros(3), [0.5], "G"),
         (np.ones((3, 2)), np.zeros(3), [0.5], "G"),
-        (np.zeros(9), np.zeros(3), [0.5], "G has 1 dimensions, expected 2"),
+        (np.zeros(9), np.zeros(3), [0.5], r"G has shape \(9,\), expected \(3, 3\)"),
         (np.diag([1, math.nan, 1]), np.zeros(3), [0.5], "G"),
         (np.diag([1, math.inf, 1]), np.zeros(3), [0.5], "G"),
         (np.eye(3), [0, 0, math.nan], [0.5], "g"),
@@ -504,7 +504,7 @@ def test_wrong_problem_is_named(G, g, mu, named):
 
 
 def test_wrong_compliance_is_named():
-    with pytest.raises(ValueError, match="R has 2 entries, expected 3"):
+    with pytest.raises(ValueError, match=r"R has shape \(2,\), expected \(3,\)"):
         taut.Problem(np.eye(3), np.zeros(3), [0.5], R=[0.0, 0.0])
     with pytest.raises(ValueError, match=r"R|compliance"):
         taut.Problem(np.eye(3), np.zeros(3), [0.5], R=[0.0, 0.0, -1.0])
@@ -519,7 +519,7 @@ def test_wrong_compliance_is_named():
         ({"tolerance": math.nan}, "tolerance.*nan"),
         ({"max_iterations": 0}, "max_iterations is 0"),
         ({"max_iterations": -1}, "max_iterations is -1"),
-        ({"warm_start": [0.0]}, "warm_start has 1 entries, expected 3"),
+        ({"warm_start": [0.0]}, r"warm_start has shape \(1,\), expected \(3,\)"),
         ({"warm_start": [0.0, 0.0, math.nan]}, "warm_start"),
         ({"solver": "pgs", "relaxation": 0.0}, "relaxation is 0"),
         ({"solver": "pgs", "relaxation": -1.0}, "relaxation is -1"),
@@ -546,5 +546,5 @@ def test_nothing_timed_is_an_error():
 
 
 def test_wrong_impulse_is_named():
-    with pytest.raises(ValueError, match="impulse has 2 entries, expected 3"):
+    with pytest.raises(ValueError, match=r"impulse has shape \(2,\), expected \(3,\)"):
         taut.residuals(point([0, 0, -1]), [0, 0])

@@ -5,6 +5,7 @@
 
 #include "scenes.hpp"
 #include "taut/simulation/simulator.hpp"
+#include "taut/simulation/structure.hpp"
 
 namespace taut::testing {
 namespace {
@@ -174,7 +175,7 @@ TEST(BadScene, JointTermsAreNamed) {
       change(scene);
       return complaint_about(scene);
     };
-    EXPECT_PRED2(says, with([&](Scene& s) { s.model.armature[0] = 0.5 * bad; }), bad < 0.0 ? "armature" : "'slide'");
+    EXPECT_PRED2(says, with([&](Scene& s) { s.model.armature[0] = 0.5 * bad; }), "armature");
     EXPECT_PRED2(says, with([&](Scene& s) { s.model.damping[0] = bad; }), "damping");
     EXPECT_PRED2(says, with([&](Scene& s) { s.stiffness[0] = bad; }), "stiffness");
     EXPECT_PRED2(says, with([&](Scene& s) { s.model.upperDryFrictionLimit[0] = bad; }), "dry friction");
@@ -196,6 +197,50 @@ TEST(BadScene, AStructureThatChangedIsRefused) {
   Simulator sim(scene);
   add_box(*scene, "late", 1.0, Vector3d::Ones(), at(5.0, 0.0, 5.0));
   EXPECT_PRED2(says, complaint([&] { sim.step(scene->q0, VectorXd::Zero(12)); }), "changed");
+}
+
+TEST(BadScene, LiveArraysThatDoNotFitAreNamed) {
+  const auto step_after = [](auto&& change) {
+    auto scene = std::make_shared<Scene>(cube_on_plane(0.5));
+    Simulator sim(scene);
+    sim.step(scene->q0, VectorXd::Zero(6));
+    change(*scene);
+    const std::string at_step = complaint([&] { sim.step(scene->q0, VectorXd::Zero(6)); });
+    EXPECT_EQ(at_step, complaint([&] { check_live(*scene); }));
+    return at_step;
+  };
+  EXPECT_PRED2(says, step_after([](Scene& s) { s.model.damping.resize(0); }), "damping has 0 entries, expected 6");
+  EXPECT_PRED2(says, step_after([](Scene& s) { s.model.armature.resize(9); }), "armature has 9");
+  EXPECT_PRED2(says, step_after([](Scene& s) { s.model.inertias.pop_back(); }), "inertias has 1");
+  EXPECT_PRED2(says, step_after([](Scene& s) { s.model.inertias[1].mass() = kNan; }), "mass of 'cube' is nan");
+  EXPECT_PRED2(says, step_after([](Scene& s) { s.model.gravity.linear()[0] = kNan; }), "gravity");
+  EXPECT_PRED2(says, step_after([](Scene& s) { s.model.parents[1] = 7; }), "parents has 7");
+  EXPECT_PRED2(says, step_after([](Scene& s) { s.model.idx_vs[1] = 40; }), "'cube'");
+  EXPECT_PRED2(says, step_after([](Scene& s) { s.geometry.geometryObjects[0].parentJoint = 12345; }), "12345");
+  EXPECT_PRED2(says, step_after([](Scene& s) { s.geometry.geometryObjects[0].geometry.reset(); }), "no geometry");
+  EXPECT_PRED2(says, step_after([](Scene& s) { s.geometry.geometryObjects[1].placement.translation()[0] = kNan; }),
+               "placement of shape 'cube'");
+  EXPECT_PRED2(says, step_after([](Scene& s) { s.surfaces.pop_back(); }), "surfaces has 1");
+}
+
+TEST(BadScene, StructureIsNamedWhereSomethingIsMade) {
+  const auto after = [](auto&& change) {
+    Scene scene = cube_on_plane(0.5);
+    change(scene);
+    const std::string said = complaint_about(scene);
+    EXPECT_EQ(said, complaint([&] { add_floor(scene); }));
+    EXPECT_EQ(said, complaint([&] {
+                Scene world;
+                append(world, scene, "its_", SE3::Identity());
+              }));
+    return said;
+  };
+  EXPECT_PRED2(says, after([](Scene& s) { s.geometry.collisionPairs[0].second = 99; }), "99");
+  EXPECT_PRED2(says, after([](Scene& s) { s.model.supports[1].push_back(99); }), "joint 99");
+  EXPECT_PRED2(says, after([](Scene& s) { s.model.frames[1].parentJoint = 99; }), "joint 99");
+  EXPECT_PRED2(says, after([](Scene& s) { s.model.rotorInertia.resize(1); }), "rotorInertia has 1");
+  EXPECT_PRED2(says, after([](Scene& s) { s.geometry.geometryObjects[0].placement.rotation().row(0).setZero(); }),
+               "placement of shape");
 }
 
 }  // namespace

@@ -9,8 +9,11 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
+from numbers import Integral, Real
 from pathlib import Path
+from typing import Any
 
 from .._taut import Scene
 from . import mechanisms, objects, robots
@@ -39,7 +42,22 @@ def make(name: str, **options) -> Scene:
     unknown = [option for option in options if option not in allowed]
     if unknown:
         raise ValueError(f"scene '{name}' has no option '{unknown[0]}'; it has {', '.join(allowed) or 'none'}")
+    for option, value in options.items():
+        _check(option, str(allowed[option].annotation), value)
     return maker(**options)
+
+
+def _check(option: str, kind: str, value: Any) -> None:
+    """Numbers are numbers, and finite; their sign and size are the maker's to judge."""
+    if value is None and "None" in kind:
+        return
+    if "int" in kind and not isinstance(value, Integral):
+        raise TypeError(f"{option} is {value!r}, expected a whole number")
+    if "float" in kind:
+        if not isinstance(value, Real):
+            raise TypeError(f"{option} is {value!r}, expected a number")
+        if not math.isfinite(value):
+            raise ValueError(f"{option} is {value}, it must be finite")
 
 
 def path(name: str) -> Path:

@@ -10,6 +10,8 @@ import pinocchio
 
 from .._taut import Scene, _scene_of
 
+MOST = 100_000  # bodies of a scene: pairs grow with the square
+
 
 def _on_floor(mu: float) -> Scene:
     scene = Scene()
@@ -21,6 +23,11 @@ def _positive(**values: float) -> None:
     for name, value in values.items():
         if not value > 0 or not math.isfinite(value):
             raise ValueError(f"{name} is {value}, it must be positive")
+
+
+def _some(n: int) -> None:
+    if not 1 <= n <= MOST:
+        raise ValueError(f"n is {n}, expected 1 to {MOST}")
 
 
 def cube_on_plane(side: float = 0.2, mass: float = 1.0, mu: float = 0.8) -> Scene:
@@ -52,7 +59,8 @@ def ball(height: float = 1.0, radius: float = 0.1, mass: float = 1.0, mu: float 
 
 def stack(n: int = 10, side: float = 0.1, mass: float = 1.0, mu: float = 0.8) -> Scene:
     """Cubes on top of each other."""
-    _positive(n=n, side=side)
+    _some(n)
+    _positive(side=side)
     scene = _on_floor(mu)
     for i in range(n):
         scene.add_body(f"cube_{i}", coal.Box(side, side, side), mass, [0, 0, side * (i + 0.5)], friction=mu)
@@ -70,7 +78,9 @@ def heavy_on_light(ratio: float = 1000.0, side: float = 0.2, mu: float = 0.8) ->
 
 def pile(n: int = 20, seed: int = 0, mu: float = 0.6) -> Scene:
     """Boxes, balls, capsules and cylinders dropped on each other, from a block of them that do not touch."""
-    _positive(n=n)
+    _some(n)
+    if seed < 0:
+        raise ValueError(f"seed is {seed}, it must not be negative")
     rng = np.random.default_rng(seed)
     scene = _on_floor(mu)
     makers = (
