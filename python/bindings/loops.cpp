@@ -325,8 +325,8 @@ void bind_loops(nb::module_& m, nb::class_<Scene>& scene) {
             std::erase_if(s.ball_limits, [&](const taut::BallLimit& limit) { return limit.joint == index; });
             s.ball_limits.push_back({index, angle});
           },
-           nb::call_policy<NotWhileRunning>(), "joint"_a, "angle"_a,
-           "The largest turn of a ball joint, in any direction, rad; felt at the next step.")
+          nb::call_policy<NotWhileRunning>(), "joint"_a, "angle"_a,
+          "The largest turn of a ball joint, in any direction, rad; felt at the next step.")
       .def("add_loop", &add_loop, nb::call_policy<NotWhileRunning>(), "kind"_a, "body_1"_a.none(), "body_2"_a.none(),
            nb::kw_only(), "point"_a = nb::none(), "axis"_a = nb::none(), "second_axis"_a = nb::none(),
            "position_1"_a = nb::none(), "position_2"_a = nb::none(), "quaternion_1"_a = nb::none(),
