@@ -264,6 +264,11 @@ def test_friction_of_a_pair_given_later_has_its_derivative(scene):
     exact = sim.vjp(np.zeros(nv), along, theta=["friction:cube|floor"]).theta["friction:cube|floor"][0]
     assert abs(exact) > 0.1  # it slides
     assert exact == pytest.approx(difference, rel=1e-5)
+    scene.set_pair_friction("cube", "floor", 0.3)  # the pair is known, its value is another
+    with pytest.raises(ValueError, match="friction of a pair was edited"):
+        sim.jacobian()
+    sim.step(q, v)
+    sim.jacobian()
 
 
 def test_warm_starts_go_by_what_they_were_of(scene):
