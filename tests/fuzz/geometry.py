@@ -19,7 +19,7 @@ class Body:
     """A shape in its own frame: how far it reaches along unit vectors, and how far a point is outside of it."""
 
     kind: str
-    reach: Callable[[np.ndarray], float]  # support height along a unit vector
+    reach: Callable[[np.ndarray], np.ndarray]  # support heights along unit vectors, (n, 3)
     outside: Callable[[np.ndarray], float]  # a lower bound of the distance of a point to the shape; ≤ 0 within
     faces: np.ndarray  # (n, 3): outward normals worth a try as separating directions
     radius: float  # of a ball about the frame's origin that holds the shape
@@ -36,12 +36,12 @@ def body_of(geometry: coal.CollisionGeometry) -> Body | None:
     kind = type(geometry).__name__
     if kind == "Sphere":
         r = geometry.radius
-        return Body(kind, lambda d: r, lambda x: math.sqrt(x @ x) - r, _NONE, r, None, geometry)
+        return Body(kind, lambda d: np.full(len(d), r), lambda x: math.sqrt(x @ x) - r, _NONE, r, None, geometry)
     if kind == "Box":
         a = np.array(geometry.halfSide)
         return Body(
             kind,
-            lambda d: float(a @ np.abs(d)),
+            lambda d: np.abs(d) @ a,
             lambda x: float(np.max(np.abs(x) - a)),
             _AXES,
             math.sqrt(a @ a),
@@ -56,19 +56,19 @@ def body_of(geometry: coal.CollisionGeometry) -> Body | None:
             y = x / a
             return (math.sqrt(y @ y) - 1.0) * least
 
-        return Body(kind, lambda d: math.sqrt((a * d) @ (a * d)), above, _NONE, float(a.max()), None, geometry)
+        return Body(kind, lambda d: np.sqrt(((a * d) ** 2).sum(1)), above, _NONE, float(a.max()), None, geometry)
     if kind == "Capsule":
         r, h = geometry.radius, geometry.halfLength
 
         def beside(x: np.ndarray) -> float:
             return math.sqrt(x[0] ** 2 + x[1] ** 2 + max(0.0, abs(x[2]) - h) ** 2) - r
 
-        return Body(kind, lambda d: r + h * abs(d[2]), beside, _NONE, r + h, None, geometry)
+        return Body(kind, lambda d: r + h * np.abs(d[:, 2]), beside, _NONE, r + h, None, geometry)
     if kind == "Cylinder":
         r, h = geometry.radius, geometry.halfLength
         return Body(
             kind,
-            lambda d: r * math.hypot(d[0], d[1]) + h * abs(d[2]),
+            lambda d: r * np.hypot(d[:, 0], d[:, 1]) + h * np.abs(d[:, 2]),
             lambda x: max(math.hypot(x[0], x[1]) - r, abs(x[2]) - h),
             _AXES[[2, 5]],
             math.hypot(r, h),
@@ -80,7 +80,7 @@ def body_of(geometry: coal.CollisionGeometry) -> Body | None:
         along, up = np.array([2 * h, r]) / math.hypot(2 * h, r)  # normal of the side: (radial, axial)
         return Body(
             kind,
-            lambda d: max(h * d[2], r * math.hypot(d[0], d[1]) - h * d[2]),
+            lambda d: np.maximum(h * d[:, 2], r * np.hypot(d[:, 0], d[:, 1]) - h * d[:, 2]),
             lambda x: max(-x[2] - h, along * math.hypot(x[0], x[1]) + up * (x[2] - h)),
             _AXES[5:],
             math.hypot(r, h),
@@ -95,7 +95,7 @@ def body_of(geometry: coal.CollisionGeometry) -> Body | None:
         normals, offsets = hull.equations[:, :3], hull.equations[:, 3]
         return Body(
             "Convex",
-            lambda d: float(np.max(points @ d)),
+            lambda d: (d @ points.T).max(1),
             lambda x: float(np.max(normals @ x + offsets)),
             normals if len(normals) <= 64 else _NONE,
             float(np.sqrt((points**2).sum(1).max())),
@@ -119,7 +119,10 @@ class Placed:
 
     def reach(self, n: np.ndarray) -> float:
         """max n · x over the shape."""
-        return self.body.reach(self.R.T @ n) + float(n @ self.p)
+        return float(self.reaches(n[None])[0])
+
+    def reaches(self, n: np.ndarray) -> np.ndarray:
+        return self.body.reach(n @ self.R) + n @ self.p
 
     def outside(self, x: np.ndarray) -> float:
         return self.body.outside(self.R.T @ (x - self.p))
@@ -151,22 +154,22 @@ def coal_distance(one: Placed, two: Placed) -> tuple[float, np.ndarray | None]:
     return distance, n / length if length > 0.5 else None
 
 
-def directions(one: Placed, two: Placed) -> list[np.ndarray]:
-    """Directions to `one` that may separate two shapes well: between the centres, and the normals of their faces."""
-    found = [*(two.R @ face for face in two.body.faces), *(-(one.R @ face) for face in one.body.faces)]
+def directions(one: Placed, two: Placed) -> np.ndarray:
+    """(n, 3): directions to `one` that may separate two shapes well: between the centres, and the normals of faces."""
     apart = one.p - two.p
     length = math.sqrt(apart @ apart)
-    if length > 0:
-        found.append(apart / length)
-    return found
+    between = apart[None] / length if length > 0 else _NONE
+    return np.concatenate([two.body.faces @ two.R.T, -one.body.faces @ one.R.T, between])
 
 
 def most_separating(one: Placed, two: Placed) -> tuple[float, np.ndarray | None]:
     """A lower bound of the signed distance, as good as Coal's answer and the faces make it; never above it."""
-    best, chosen = -math.inf, None
     _, n = coal_distance(one, two)
-    for candidate in [*([] if n is None else [n]), *directions(one, two)]:
-        value = separation(one, two, candidate)
-        if value > best:
-            best, chosen = value, candidate
-    return best, chosen
+    candidates = directions(one, two)
+    if n is not None:
+        candidates = np.concatenate([candidates, n[None]])
+    if not len(candidates):
+        return -math.inf, None
+    values = -one.reaches(-candidates) - two.reaches(candidates)
+    best = int(np.argmax(values))
+    return float(values[best]), candidates[best]

@@ -17,7 +17,7 @@ import taut
 
 from . import loops
 from .geometry import Placed, body_of, most_separating, plane_of, separation
-from .mechanics import Mechanics, solve
+from .mechanics import Mechanics, cross, quaternion_matrix, solve
 
 # Of the solver's tolerance, m/s: its judge asks the same question of G λ + g, this one of J v⁺. Both may round.
 LAW = 5.0
@@ -113,7 +113,7 @@ class Judge:
 
     def contacts(self, contacts: list, v: np.ndarray, verdict: Verdict) -> None:
         """Holds gap, normal and point of every contact to their definition, and looks for one that is missing."""
-        if not self.pairs:
+        if not self.pairs or self.options["soft_contacts"] is not None:  # MuJoCo's act in penetration only
             return
         self.origins, self.v = np.zeros((len(self.bodies), 3)), v
         placed = self._place()
@@ -175,7 +175,7 @@ class Judge:
             return 0.0
         twist = self.m.J @ (self.m.moved[joint] * self.v)
         center = self.origins[shape]
-        speed = np.linalg.norm(twist[:3] + np.cross(twist[3:], center))
+        speed = np.linalg.norm(twist[:3] + cross(twist[3:], center))
         return self.m.dt * float(speed + np.linalg.norm(twist[3:]) * 2 * self.radii[shape])
 
     def _between(self, placed: list, a: int, b: int, found: list, margin: float, verdict: Verdict) -> None:
@@ -293,7 +293,7 @@ class Judge:
                 continue
             span = slice(joint.idx_v, joint.idx_v + joint.nv)
             if kind == "ball":
-                turn = pin.log3(quaternion_to_matrix(at[iq : iq + 4]))
+                turn = pin.log3(quaternion_matrix(at[iq : iq + 4]))
                 angle = math.sqrt(turn @ turn)
                 gap = self.ball_angles[j] - angle
                 row[joint.idx_v : joint.idx_v + 3] = -turn / max(angle, 1e-300)
@@ -302,7 +302,7 @@ class Judge:
                 bound = m.model.lowerPositionLimit[iq] if kind == "low" else m.model.upperPositionLimit[iq]
                 gap = sign * (at[iq] - bound)
                 if joint.nq == 7:
-                    R = quaternion_to_matrix(at[joint.idx_q + 3 : joint.idx_q + 7])
+                    R = quaternion_matrix(at[joint.idx_q + 3 : joint.idx_q + 7])
                     row[joint.idx_v : joint.idx_v + 3] = sign * R[iq - joint.idx_q]
                 elif joint.shortname() == "JointModelPlanar":
                     c, s = at[joint.idx_q + 2 : joint.idx_q + 4]
@@ -352,7 +352,9 @@ class Judge:
         left = m.M @ change - m.impulse - J.T @ lam
         sizes = np.abs(m.M) @ (np.abs(v_plus) + np.abs(v_at)) + m.dt * m.size + np.abs(J.T) @ np.abs(lam)
         moved_by_hand = self.loops and np.abs(step.v).max(initial=0) > 0  # put back: q⁺ turns, v⁺ is written anew
-        off = np.abs(left) > BALANCE * sizes + 1e-30
+        # What couples a dof to the others of its tree comes as their rounding.
+        trees = np.array([sizes[root].max(initial=0.0) for root in m.tree_of])
+        off = np.abs(left) > BALANCE * sizes + 1e-13 * trees + 1e-30
         off &= ~m.unsure
         if off.any() and not moved_by_hand:
             worst = int(np.argmax(np.where(off, np.abs(left) / (sizes + 1e-300), 0)))
@@ -398,8 +400,7 @@ class Judge:
         MinvJT = solve(m.M, J.T)
         diagonal = np.einsum("ij,ji->i", J, MinvJT)
         approach, rate = J @ v_at, J @ v_plus
-        free = m.M @ (v_at + m.axes_held(v_at)) + m.impulse
-        free_rate = J @ solve(m.M, free)
+        free_rate = J @ self.sim.v_free  # whether a row bounces; what it is was seen in the balance
         R, bias = np.zeros(count), np.zeros(count)
         spring = m.dt * m.ahead
         normal = np.arange(n) * 3 + 2
@@ -504,12 +505,6 @@ class Judge:
                 if np.abs(phi).max() > 1e-4:
                     verdict.say(f"loop open: {frame.kind} by {np.abs(phi).max():.3e} after a converged step")
         m.J, m.oM = keep
-
-
-def quaternion_to_matrix(x: np.ndarray) -> np.ndarray:
-    from .mechanics import quaternion_matrix
-
-    return quaternion_matrix(x)
 
 
 def norms(x: np.ndarray) -> np.ndarray:

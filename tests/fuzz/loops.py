@@ -7,7 +7,7 @@ import pinocchio as pin
 
 import taut
 
-from .mechanics import Mechanics
+from .mechanics import Mechanics, cross, skew
 
 LINEAR = {"point": 3, "hinge": 3, "weld": 3, "slider": 2, "cylindrical": 2, "universal": 3, "distance": 1}
 ANGULAR = {"point": 0, "hinge": 2, "weld": 3, "slider": 3, "cylindrical": 2, "universal": 1, "distance": 0}
@@ -37,7 +37,7 @@ class Frames:
         relative = m.moved[self.j2] - m.moved[self.j1]
         turn = m.J[3:] * relative
         # Velocity of the second origin less that of the point of body 1 which is there.
-        move = (m.J[:3] + np.cross(m.J[3:].T, o2).T) * relative
+        move = (m.J[:3] - skew(o2) @ m.J[3:]) * relative
         if self.kind == "distance":
             far = np.sqrt(apart @ apart)
             return np.array([far - self.length]), (apart / far @ move)[None]
@@ -50,10 +50,10 @@ class Frames:
         elif ANGULAR[self.kind] == 2:
             for k in range(2):
                 phi.append(A[:, k] @ B[:, 2])
-                rows.append(np.cross(B[:, 2], A[:, k]) @ turn)
+                rows.append(cross(B[:, 2], A[:, k]) @ turn)
         elif ANGULAR[self.kind] == 1:
             phi.append(A[:, 0] @ B[:, 1])
-            rows.append(np.cross(B[:, 1], A[:, 0]) @ turn)
+            rows.append(cross(B[:, 1], A[:, 0]) @ turn)
         return np.array(phi), np.array(rows)
 
 

@@ -120,14 +120,14 @@ def tree(rng: Rng, joints: int) -> taut.Scene:
     model, geometry = pin.Model(), pin.GeometryModel()
     size = log_uniform(rng, -1.2, -0.2)
     mass = log_uniform(rng, -4, 4)
-    parent = 0
     for i in range(joints):
         floats = i == 0 and rng.uniform() < 0.5
         kind = pin.JointModelFreeFlyer() if floats else _joint(rng)
-        where = pin.SE3(pin.SE3.Random().rotation if rng.uniform() < 0 else np.eye(3), size * rng.uniform(-1, 1, 3))
+        where = pin.SE3(np.eye(3), size * rng.uniform(-1, 1, 3))
         if i == 0:
             where.translation[:] = [0, 0, 2 * size]
-        parent = 0 if i == 0 else int(rng.choice([parent, rng.integers(1, model.njoints)]))
+        # Depth first, as Pinocchio wants them: on the last joint or one that carries it.
+        parent = 0 if i == 0 else int(rng.choice(list(model.supports[model.njoints - 1])[1:][-3:]))
         joint = model.addJoint(parent, kind, where, f"j{i}")
         m = mass * log_uniform(rng, -1, 1)
         box = size * rng.uniform(0.1, 0.5, 3)
