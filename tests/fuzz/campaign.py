@@ -88,7 +88,9 @@ class Worker:
         code = self.process.wait()
         told = self.errors.read_text(errors="replace")[-20000:]
         frames = [(f, name) for f, name in re.findall(r'File "([^"]+)", line \d+ in (\S+)', told)]
-        where = " < ".join(f"{Path(f).name}:{name}" for f, name in frames if Path(f).parent != HERE) or "?"
+        own = [(f, name) for f, name in frames if Path(f).parent == HERE][:1]  # which call of ours it was
+        taut = [(f, name) for f, name in frames if Path(f).parent != HERE and not f.startswith("<")]
+        where = " < ".join(f"{Path(f).name}:{name}" for f, name in [*taut, *own]) or "?"
         said = [line.strip() for line in told.splitlines() if re.search(LAST_WORDS, line)][:2]
         return f"{what if hung else f'process ended with {code}'} in {where}: {' / '.join(said)[:300]}"
 

@@ -14,6 +14,7 @@ import taut
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from fuzz import campaign, kinds, scenes, worker
+from fuzz.children import spawn
 from fuzz.judge import Judge
 from fuzz.outcome import Outcome
 
@@ -36,6 +37,12 @@ def test_hostile_inputs_are_refused_or_used(kind):
     journal = campaign.campaign(inputs=300, seed=SEED, only=[kind], progress=False)
     assert journal.done("inputs") >= 300 or journal.counts[kind]["not here"]
     assert not journal.findings, told(journal)
+
+
+def test_a_state_machine_finds_no_program_that_fails():
+    child = spawn("from fuzz.machines import search; search(examples=20, calls=20)")  # it may die of what it finds
+    _, told = child.communicate(timeout=300)
+    assert child.returncode == 0, told[-3000:]
 
 
 @pytest.mark.parametrize("kind", ["viewer", "faults"])

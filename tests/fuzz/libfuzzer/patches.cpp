@@ -7,8 +7,7 @@ namespace {
 taut::Patch patch_of(const Couple& couple, int first, double margin) {
   const int second = 1 - first;
   const auto placed = [&](int i) { return pinocchio::SE3(couple.poses[i].rotation, couple.poses[i].translation); };
-  const taut::Distance at =
-      taut::distance(couple.shapes[first], placed(first), couple.shapes[second], placed(second));
+  const taut::Distance at = taut::distance(couple.shapes[first], placed(first), couple.shapes[second], placed(second));
   taut::Patch patch;
   taut::convex_patch(couple.shapes[first], couple.poses[first], couple.shapes[second], couple.poses[second], at.normal,
                      0.5 * (at.point_1 + at.point_2), at.distance, margin, patch);
