@@ -58,21 +58,30 @@ class Worker:
         except (OSError, struct.error):
             return 0
 
+    def used(self) -> float:
+        """Seconds of the processor's time, of all its threads."""
+        try:
+            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def run(self, job: dict, limit: float) -> dict | str:
-        """The answer, or what became of the process. An input that takes longer than the limit hangs."""
+        """The answer, or what became of the process. An input hangs that takes more than the limit of the processor's
+        time, or ten times as long: a busy machine is no finding."""
         try:
             self.process.stdin.write(json.dumps(job) + "\n")
             self.process.stdin.flush()
         except OSError:
             return self._end("died")
-        place, since = self.at(), time.monotonic()
+        place, since, used = self.at(), time.monotonic(), self.used()
         while True:
             try:
                 answer = self.answers.get(timeout=0.5)
             except queue.Empty:
                 if self.at() != place:
-                    place, since = self.at(), time.monotonic()
-                elif time.monotonic() - since > limit:
+                    place, since, used = self.at(), time.monotonic(), self.used()
+                elif self.used() - used > limit or time.monotonic() - since > 10 * limit:
                     return self._end(f"hangs: more than {limit:g} s")
                 continue
             return self._end("died") if answer is None else json.loads(answer)

@@ -48,4 +48,4 @@ KINDS = {
 }
 
 if "TAUT_FUZZ_KIND" in os.environ:  # a module of tests of the campaign itself
-    KINDS["bad"] = Kind(os.environ["TAUT_FUZZ_KIND"], "ends badly", "inputs", 1.0, 10, 3.0)
+    KINDS["bad"] = Kind(os.environ["TAUT_FUZZ_KIND"], "ends badly", "inputs", 1.0, 10, 0.5)

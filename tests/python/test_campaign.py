@@ -183,7 +183,7 @@ def bad_kind(monkeypatch, tmp_path):
 
 
 def test_the_supervisor_finds_crashes_hangs_exceptions_and_leaks_and_goes_on(bad_kind, tmp_path, monkeypatch):
-    bad = kinds.Kind("_bad_kind", "ends badly", "inputs", 1.0, 10, 3.0)
+    bad = kinds.Kind("_bad_kind", "ends badly", "inputs", 1.0, 10, 0.5)
     monkeypatch.setitem(kinds.KINDS, "bad", bad)
     monkeypatch.setenv("TAUT_FUZZ_KIND", "_bad_kind")
     path = tmp_path / "journal.jsonl"
