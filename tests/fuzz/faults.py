@@ -127,14 +127,14 @@ def run(seed: list[int], outcome: Outcome) -> None:
         path = Path(folder) / "deep" / f"run.{kind}"
         path.parent.mkdir()
         if how == 0:
-            limit = int(10 ** rng.uniform(2, 6.5))
+            limit = int(10 ** rng.uniform(2, 7.5))
             said = _child(outcome, "file size", RECORD, str(path), str(start), str(limit))
             _read_back(path, start, said, outcome)
         elif how == 1:
             if os.geteuid() or not shutil.which("unshare") or not _may_mount():
                 outcome.count("no root: no full disk")
                 return
-            size = int(10 ** rng.uniform(4, 6.3))
+            size = int(10 ** rng.uniform(4, 7.5))
             kept = Path(folder) / f"kept.{kind}"
             # The file system goes with its namespace: what is on it is copied out by the shell that made it.
             shell = f'mount -t tmpfs -o size={size} none {path.parent}; "$@"; cp {path} {kept}'
@@ -188,6 +188,8 @@ def _read_back(path: Path, seed: int, said: str | None, outcome: Outcome) -> Non
     except (ValueError, OSError) as error:
         if said == "":
             outcome.finding(f"a recording without an error cannot be read: {error}")
+        elif path.exists() and path.stat().st_size > 10_000_000:  # two pieces at least
+            outcome.finding(f"what was written before the fault cannot be read: {error}", said)
         outcome.count("nothing to read back")
         return
     outcome.count("steps read back", len(found))

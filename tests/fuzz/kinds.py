@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import importlib.util
 import os
 import zlib
 from collections.abc import Callable
@@ -21,9 +23,16 @@ class Kind:
     seconds: float = 60.0  # an input that takes longer hangs; generous, for a busy machine
 
 
+@functools.cache
 def runner(name: str) -> Callable[[list[int], Outcome], None]:
     """`run` of its module, or `run_<name>` where a module has several kinds."""
-    module = importlib.import_module(f".{KINDS[name].module}", __package__)
+    place = KINDS[name].module
+    if place.endswith(".py"):
+        spec = importlib.util.spec_from_file_location("kind", place)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module.run
+    module = importlib.import_module(f".{place}", __package__)
     return getattr(module, f"run_{name}", None) or module.run
 
 
@@ -47,5 +56,5 @@ KINDS = {
     "kills": Kind("kills", "kill -9 while recording", "kills", 1.0, 1, 180.0),
 }
 
-if "TAUT_FUZZ_KIND" in os.environ:  # a module of tests of the campaign itself
+if "TAUT_FUZZ_KIND" in os.environ:  # a file that the tests of the campaign itself write
     KINDS["bad"] = Kind(os.environ["TAUT_FUZZ_KIND"], "ends badly", "inputs", 1.0, 10, 0.5)

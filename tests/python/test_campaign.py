@@ -161,10 +161,9 @@ def test_the_judge_refuses_a_limit_that_does_not_hold():
 
 
 @pytest.fixture
-def bad_kind(monkeypatch, tmp_path):
-    """A kind of input whose every seventh ends or stops the process: workers are told by a file of their own."""
-    folder = Path(campaign.__file__).parent
-    path = folder / "_bad_kind.py"
+def bad_kind(tmp_path):
+    """A kind of input some of which end or stop the process, throw, or keep memory."""
+    path = tmp_path / "bad_kind.py"
     path.write_text(
         "import os, signal, time\n"
         "hoard = []\n"
@@ -178,14 +177,13 @@ def bad_kind(monkeypatch, tmp_path):
         "        hoard.append(bytes(50_000))\n"
         "        outcome.count('inputs')\n"
     )
-    yield path
-    path.unlink()
+    return path
 
 
 def test_the_supervisor_finds_crashes_hangs_exceptions_and_leaks_and_goes_on(bad_kind, tmp_path, monkeypatch):
-    bad = kinds.Kind("_bad_kind", "ends badly", "inputs", 1.0, 10, 0.5)
+    bad = kinds.Kind(str(bad_kind), "ends badly", "inputs", 1.0, 10, 0.5)
     monkeypatch.setitem(kinds.KINDS, "bad", bad)
-    monkeypatch.setenv("TAUT_FUZZ_KIND", "_bad_kind")
+    monkeypatch.setenv("TAUT_FUZZ_KIND", str(bad_kind))
     path = tmp_path / "journal.jsonl"
     journal = campaign.campaign(inputs=3000, seed=1, only=["bad"], path=path, progress=False)
     found = {what: (one["case"], int(one["place"])) for (_, what), seen in journal.findings.items() for one in seen}
