@@ -21,6 +21,13 @@ from .mechanics import Mechanics, cross, quaternion_matrix, solve
 
 # Of the solver's tolerance, m/s: its judge asks the same question of G λ + g, this one of J v⁺. Both may round.
 LAW = 5.0
+RULES = {
+    "maximum": max,
+    "minimum": min,
+    "average": lambda a, b: 0.5 * (a + b),
+    "geometric_mean": lambda a, b: math.sqrt(a * b),
+    "product": lambda a, b: a * b,
+}
 ROUNDING = 1e-10  # of what was added up to get a velocity or an impulse
 BALANCE = 1e-8  # the same for momenta: free bodies are factored, not balanced, and masses lie decades apart
 GAP = 1e-6  # m: Coal's GJK ends within 1e-9 m of the lower bound, its EPA by a tolerance of its own on round shapes
@@ -73,6 +80,11 @@ class Judge:
         )
         self.loops = [loops.Frames(loop) for loop in scene.loops]
         self.couplings = list(scene.couplings)
+        names = [thing.name for thing in objects]
+        self.names = names
+        self.surfaces = [[f(name) for name in names] for f in (scene.friction, scene.restitution, scene.compliance)]
+        self.pair_friction = dict(getattr(scene, "_fuzz_friction", {}))  # by names, sorted
+        self.rule = None if scene.sources else RULES[scene.friction_rule]  # files have priorities, too
         self.driven = any(a.loop >= 0 for a in scene.actuators)
         self.limits = self._limits()
 
@@ -130,6 +142,7 @@ class Judge:
         for pair in candidates:
             a, b = self.pairs[pair]
             found = by_pair.get(pair, [])
+            self._surface(a, b, found, verdict)
             if self.planes[a] is not None or self.planes[b] is not None:
                 solid, flat = (b, a) if self.planes[a] is not None else (a, b)
                 if placed[solid] is not None:
@@ -137,6 +150,18 @@ class Judge:
             elif placed[a] is not None and placed[b] is not None:
                 self._between(placed, a, b, found, margin, verdict)
         verdict.seen["contacts"] += len(contacts)
+
+    def _surface(self, a: int, b: int, found: list, verdict: Verdict) -> None:
+        """What two surfaces bring to their contacts."""
+        mu, e, compliance = self.surfaces
+        expected = [None, max(e[a], e[b]), compliance[a] + compliance[b]]
+        if self.rule is not None:
+            pair = tuple(sorted((self.names[a], self.names[b])))
+            expected[0] = self.pair_friction.get(pair, self.rule(mu[a], mu[b]))
+        for c in found:
+            for name, value in zip(("mu", "restitution", "compliance"), expected, strict=True):
+                if value is not None and abs(getattr(c, name) - value) > 1e-12 * (1 + value):
+                    verdict.say(f"wrong {name}: {getattr(c, name)}, of these surfaces {value}")
 
     def _on_plane(self, solid: Placed, s: int, f: int, found: list, margin: float, verdict: Verdict) -> None:
         n_local, offset = self.planes[f]

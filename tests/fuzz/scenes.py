@@ -244,6 +244,11 @@ def random_scene(rng: Rng) -> tuple[str, taut.Scene]:
         name = "robot" if name in taut.scenes.robots.FILES else "packaged"
     if rng.uniform() < 0.3:
         scene.friction_rule = str(rng.choice(RULES))
+    shapes = [thing.name for thing in scene.geometry.geometryObjects]
+    if len(shapes) > 1 and rng.uniform() < 0.15:
+        pair = tuple(sorted(str(x) for x in rng.choice(shapes, 2, replace=False)))
+        scene._fuzz_friction = {pair: friction(rng)}
+        scene.set_pair_friction(*pair, scene._fuzz_friction[pair])
     springs_and_stops(rng, scene)
     if rng.uniform() < 0.15:
         scene.gravity = rng.normal(size=3) * log_uniform(rng, -2, 1.5)

@@ -129,6 +129,7 @@ def test_the_judge_refuses_other_contacts(settled):
             [_contact(step.contacts[0], point=step.contacts[0].point + np.array([0.3, 0, 0])), *step.contacts[1:]],
             "wrong point",
         ),
+        ([_contact(step.contacts[0], mu=step.contacts[0].mu * 0.999), *step.contacts[1:]], "wrong mu"),
         ([], "missing contact"),
         (step.contacts[1:], "missing corner"),
     ):
