@@ -5,12 +5,15 @@ BIN := $(VENV)/bin
 BUILD := build/python
 WERROR := $(if $(CI),ON,OFF)
 
-.PHONY: help demo test build bench lint format clean
+.PHONY: help demo test build bench campaign sanitize fuzz lint format clean
 
 help:
 	@echo "make demo    build taut and show a robot dropped on its feet, beside closed forms, and on a page"
 	@echo "make test    build everything and run the tests of both languages"
 	@echo "make bench   taut and MuJoCo on the same files, in one process"
+	@echo "make campaign   random scenes, programs, files and faults, an hour: STEPS= INPUTS= KILLS= SEED= HOURS= JOBS= RESUME="
+	@echo "make sanitize   tests under sanitizers: SANITIZE=address,undefined or SANITIZE=thread"
+	@echo "make fuzz       libFuzzer on readers, judge, GJK and patches (needs clang): SECONDS="
 	@echo "make lint    formatting and static checks;  make format  puts them right"
 	@echo "make clean   remove build/ and .venv"
 
@@ -36,6 +39,25 @@ test: build
 
 bench: build
 	$(BIN)/taut bench step
+
+# docs/campaign.md. The journal is build/campaign/SEED.jsonl; RESUME=that goes on with it.
+STEPS ?= 1000000
+INPUTS ?= 100000
+KILLS ?= 200
+SEED ?= 1
+HOURS ?= 0
+JOBS ?= $(shell nproc)
+campaign: build
+	$(BIN)/python tests/fuzz run --steps $(STEPS) --inputs $(INPUTS) --kills $(KILLS) --seed $(SEED) --hours $(HOURS) \
+	  --jobs $(JOBS) $(if $(RESUME),--resume $(RESUME))
+
+SANITIZE ?= address,undefined
+sanitize: $(VENV)/ready
+	PATH=$(CURDIR)/$(BIN):$$PATH tests/fuzz/sanitize $(SANITIZE)
+
+SECONDS ?= 60
+fuzz: $(VENV)/ready
+	PATH=$(CURDIR)/$(BIN):$$PATH tests/fuzz/libfuzzer/run $(SECONDS)
 
 $(VENV)/tools: $(VENV)/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "ruff>=0.6" "clang-format>=18" "pre-commit>=3"
