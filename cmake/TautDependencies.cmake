@@ -16,6 +16,7 @@ find_package(Eigen3 3.4 REQUIRED)
 find_package(pinocchio 4.1 REQUIRED)
 find_package(coal 3.0 REQUIRED)
 find_package(tinyxml2 REQUIRED)
+find_package(assimp REQUIRED) # Coal reads meshes with it; taut gives it the files
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)

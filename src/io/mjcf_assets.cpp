@@ -1,14 +1,13 @@
 #include <coal/BVH/BVH_model.h>
 #include <coal/hfield.h>
-#include <coal/mesh_loader/loader.h>
 #include <coal/shape/convex.h>
 #include <coal/shape/geometric_shapes.h>
 
 #include <Eigen/Geometry>
 #include <filesystem>
 
+#include "confined_meshes.hpp"
 #include "mjcf_spec.hpp"
-#include "taut/io/errors.hpp"
 
 namespace taut::mjcf {
 
@@ -27,19 +26,15 @@ fs::path mesh_path(const Attributes& a, const Spec& spec) {
   return folder.is_absolute() ? folder / file : fs::path(spec.root.file).parent_path() / folder / file;
 }
 
-void load_triangles(const Attributes& a, const fs::path& path, Mesh& mesh) {
-  if (!fs::is_regular_file(path)) a.fail("file", "is not there: '" + path.string() + "'");
-  try {
-    const auto model = coal::MeshLoader().load(path.string(), Vector3d::Ones());
-    const auto& bvh = dynamic_cast<const coal::BVHModelBase&>(*model);
-    if (bvh.vertices) mesh.vertices.assign(bvh.vertices->begin(), bvh.vertices->end());
-    for (unsigned int i = 0; bvh.tri_indices && i < bvh.num_tris; ++i) {
-      const auto& triangle = (*bvh.tri_indices)[i];
-      mesh.faces.emplace_back(static_cast<int>(triangle[0]), static_cast<int>(triangle[1]),
-                              static_cast<int>(triangle[2]));
-    }
-  } catch (const std::exception& error) {
-    a.fail("file", std::string("cannot be read: ") + error.what());
+void load_triangles(const Attributes& a, const fs::path& path, const io::ReadingRights& rights, Mesh& mesh) {
+  const std::string asker = a.where() + ": file=\"" + a.text("file") + "\"";
+  const auto model = io::ConfinedMeshes(rights, asker).load(path.string(), Vector3d::Ones());
+  const auto& bvh = dynamic_cast<const coal::BVHModelBase&>(*model);
+  if (bvh.vertices) mesh.vertices.assign(bvh.vertices->begin(), bvh.vertices->end());
+  for (unsigned int i = 0; bvh.tri_indices && i < bvh.num_tris; ++i) {
+    const auto& triangle = (*bvh.tri_indices)[i];
+    mesh.faces.emplace_back(static_cast<int>(triangle[0]), static_cast<int>(triangle[1]),
+                            static_cast<int>(triangle[2]));
   }
 }
 
@@ -59,14 +54,14 @@ void read_vertices(const Attributes& a, Mesh& mesh) {
   }
 }
 
-Mesh read_mesh(const Attributes& a, const Spec& spec, Scene& scene) {
+Mesh read_mesh(const Attributes& a, const Spec& spec, const io::ReadingRights& rights, Scene& scene) {
   Mesh mesh;
   mesh.inertia = a.word("inertia", mesh.inertia, {"convex", "exact", "legacy", "shell"});
   if (mesh.inertia == "shell") scene.warn("mjcf: mesh inertia=shell is not supported: the mesh counts as solid");
   if (a.has("vertex"))
     read_vertices(a, mesh);
   else
-    load_triangles(a, mesh_path(a, spec), mesh);
+    load_triangles(a, mesh_path(a, spec), rights, mesh);
 
   // MuJoCo subtracts refpos, undoes refquat, then scales.
   const Vector3d scale = a.vector3("scale", Vector3d::Ones()), origin = a.vector3("refpos", Vector3d::Zero());
@@ -121,7 +116,7 @@ std::shared_ptr<coal::CollisionGeometry> read_height_field(const Attributes& a, 
 
 }  // namespace
 
-Assets read_assets(const Spec& spec, Scene& scene) {
+Assets read_assets(const Spec& spec, const io::ReadingRights& rights, Scene& scene) {
   Assets assets;
   for (const xml::Element* section : spec.root.all("asset")) {
     for (const xml::Element& asset : section->children) {
@@ -133,7 +128,7 @@ Assets read_assets(const Spec& spec, Scene& scene) {
       const Attributes a = spec.defaults.resolve(asset, "");
       const std::string name = a.text("name", fs::path(a.text("file")).stem().string());
       if (asset.tag == "mesh") {
-        if (!assets.meshes.emplace(name, read_mesh(a, spec, scene)).second)
+        if (!assets.meshes.emplace(name, read_mesh(a, spec, rights, scene)).second)
           a.fail("two meshes are named '" + name + "'");
       } else {
         assets.height_fields[name] = read_height_field(a, scene);

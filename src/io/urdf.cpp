@@ -1,6 +1,5 @@
 #include <coal/BVH/BVH_model.h>
 #include <coal/collision.h>
-#include <coal/mesh_loader/loader.h>
 #include <coal/shape/convex.h>
 #include <pinocchio/algorithm/joint-configuration.hpp>
 #include <pinocchio/algorithm/kinematics.hpp>
@@ -10,9 +9,11 @@
 #include <cmath>
 #include <sstream>
 
+#include "confined_meshes.hpp"
 #include "floor.hpp"
 #include "source.hpp"
 #include "taut/io/load.hpp"
+#include "urdf_dropped.hpp"
 #include "urdf_xml.hpp"
 
 namespace taut {
@@ -96,10 +97,10 @@ void replace_meshes(Scene& scene) {
   }
 }
 
-void build_geometry(const std::string& text, Scene& scene) {
+void build_geometry(const std::string& text, const std::shared_ptr<io::ConfinedMeshes>& meshes, Scene& scene) {
   std::istringstream stream(text);
   pinocchio::urdf::buildGeom(scene.model, stream, pinocchio::COLLISION, scene.geometry, std::vector<std::string>{},
-                             std::make_shared<coal::CachedMeshLoader>());
+                             meshes);
   replace_meshes(scene);
   scene.fit_arrays();
 }
@@ -193,25 +194,34 @@ void put_on_floor(Scene& scene) {
   if (scene.poses.empty() || lowest < -1e-4) scene.q0[2] -= lowest;
 }
 
+urdf::Srdf srdf_of(const std::string& path, const std::string& robot, const LoadOptions& options,
+                   const io::ReadingRights& rights, Scene& scene) {
+  if (!options.srdf.empty()) return urdf::read_srdf(io::read_file(options.srdf), options.srdf);
+  const std::string found = urdf::find_srdf(path, robot, rights, scene);
+  return found.empty() ? urdf::Srdf{} : urdf::read_srdf(rights.read(found, path), found);
+}
+
 }  // namespace
 
 Scene load_urdf(const std::string& path, const LoadOptions& options) {
   Scene scene;
-  const xml::Element robot = xml::read(path);
+  io::ReadingRights rights(path, options);
+  const std::string file = io::read_file(path);
+  const xml::Element robot = xml::parse(file, path);
   if (robot.tag != "robot") robot.own().fail("the root element of a URDF file is <robot>");
   urdf::check_links(robot);
-  const std::string srdf_path = options.srdf.empty() ? urdf::find_srdf(path, robot.own().text("name")) : options.srdf;
-  const urdf::Srdf srdf = srdf_path.empty() ? urdf::Srdf{} : urdf::read_srdf(srdf_path);
-  const std::string text = urdf::resolve_meshes(path, options.package_dirs);
+  const urdf::Srdf srdf = srdf_of(path, robot.own().text("name"), options, rights, scene);
+  const std::string text = urdf::resolve_meshes(file, path, "collision", options.package_dirs, rights);
   const std::vector<urdf::Mimic> mimics = urdf::read_mimics(robot, scene);
   try {
     build_model(text, root_is_fixed(robot, srdf, options.root), scene);
     couple(mimics, scene);
-    build_geometry(text, scene);
+    build_geometry(text, std::make_shared<io::ConfinedMeshes>(rights, path), scene);
   } catch (const std::exception& error) {
     const std::string what = error.what();
     throw std::invalid_argument(what.starts_with(path) ? what : path + ": " + what);
   }
+  urdf::warn_about_dropped(robot, scene);
   apply_srdf(srdf, mimics, scene);
   build_pairs(srdf, scene);
   drop_overlapping_pairs(scene);
@@ -221,8 +231,7 @@ Scene load_urdf(const std::string& path, const LoadOptions& options) {
     io::add_floor_once(scene, options.friction);
     put_on_floor(scene);
   }
-  validate(scene);
-  scene.sources.push_back(io::source_of(path, options));
+  io::finish(path, options, scene);
   return scene;
 }
 

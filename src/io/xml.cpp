@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "taut/io/errors.hpp"
+#include "reading_rights.hpp"
 
 namespace taut::xml {
 
@@ -38,21 +38,19 @@ std::vector<std::string> split(const std::string& text) {
 
 class Reader {
  public:
-  explicit Reader(std::string include_tag) : include_tag_(std::move(include_tag)) {}
+  Reader() = default;
+  Reader(std::string include_tag, const io::ReadingRights& rights)
+      : include_tag_(std::move(include_tag)), rights_(&rights) {}
 
-  Element read(const fs::path& path) {
-    const std::string name = path.string();
-    if (!fs::is_regular_file(path)) throw FileNotFound(name);
-    // As in MuJoCo a file is included once, which also keeps it from including itself.
-    if (!seen_.insert(fs::weakly_canonical(path).string()).second) {
-      throw std::invalid_argument(name + ": file is included twice");
-    }
+  Element read(const std::string& path) {
+    folder_ = fs::path(path).parent_path();
+    seen_.insert(fs::weakly_canonical(path).string());
+    return parse(io::read_file(path), path);
+  }
+
+  Element parse(const std::string& text, const std::string& name) {
     tinyxml2::XMLDocument document;
-    if (document.LoadFile(name.c_str()) != tinyxml2::XML_SUCCESS) {
-      throw std::invalid_argument(name + ": malformed XML: " + document.ErrorStr());
-    }
-    if (folder_.empty()) folder_ = path.parent_path().empty() ? fs::path(".") : path.parent_path();
-    if (!document.RootElement()) throw std::invalid_argument(name + ": malformed XML: no root element");
+    xml::parse(text, name, document);
     return convert(*document.RootElement(), name);
   }
 
@@ -66,14 +64,24 @@ class Reader {
         element.children.push_back(std::move(converted));
         continue;
       }
-      const fs::path included = converted.own().required("file");
-      Element root = read(included.is_absolute() ? included : folder_ / included);
+      Element root = include(converted);
       for (Element& grandchild : root.children) element.children.push_back(std::move(grandchild));
     }
     return element;
   }
 
+  Element include(const Element& element) {
+    const fs::path path = folder_ / element.own().required("file");  // an absolute one stands for itself
+    const std::string text = rights_->read(path, element.where());
+    // As in MuJoCo a file is included once, which also keeps it from including itself.
+    if (!seen_.insert(fs::weakly_canonical(path).string()).second) {
+      throw std::invalid_argument(path.string() + ": file is included twice");
+    }
+    return parse(text, path.string());
+  }
+
   std::string include_tag_;
+  const io::ReadingRights* rights_ = nullptr;
   fs::path folder_;  // of the first file
   std::set<std::string> seen_;
 };
@@ -171,6 +179,22 @@ std::vector<const Element*> Element::all(const std::string& child_tag) const {
   return found;
 }
 
-Element read(const std::string& path, const std::string& include_tag) { return Reader(include_tag).read(path); }
+Element read(const std::string& path) { return Reader().read(path); }
+
+Element read(const std::string& path, const std::string& include_tag, const io::ReadingRights& rights) {
+  return Reader(include_tag, rights).read(path);
+}
+
+Element parse(const std::string& text, const std::string& name) { return Reader().parse(text, name); }
+
+void parse(const std::string& text, const std::string& name, tinyxml2::XMLDocument& document) {
+  const tinyxml2::XMLError error = document.Parse(text.data(), text.size());
+  if (error != tinyxml2::XML_SUCCESS) {
+    const int line = document.ErrorLineNum();
+    throw std::invalid_argument(name + ": malformed XML" + (line > 0 ? " in line " + std::to_string(line) : "") + ": " +
+                                document.ErrorName());
+  }
+  if (!document.RootElement()) throw std::invalid_argument(name + ": malformed XML: no root element");
+}
 
 }  // namespace taut::xml

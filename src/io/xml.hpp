@@ -8,6 +8,14 @@
 #include <string>
 #include <vector>
 
+namespace tinyxml2 {
+class XMLDocument;
+}
+
+namespace taut::io {
+class ReadingRights;
+}
+
 namespace taut::xml {
 
 /// Attributes of an element, with what its default class adds. Every reader throws std::invalid_argument that names the
@@ -57,9 +65,17 @@ struct Element {
   std::vector<const Element*> all(const std::string& child_tag) const;
 };
 
-/// Reads a file; `include_tag`, if not empty, names the element that is replaced by the children of another file's
-/// root, whose path is relative to the first file's folder. Throws FileNotFound, or std::invalid_argument for malformed
-/// XML.
-Element read(const std::string& path, const std::string& include_tag = "");
+/// Reads a file that the caller named. Throws as `io::read_file` does, and std::invalid_argument for malformed XML.
+Element read(const std::string& path);
+
+/// The same, with elements `include_tag` replaced by the children of another file's root, whose path is relative to the
+/// first file's folder and has to be admitted by `rights`.
+Element read(const std::string& path, const std::string& include_tag, const io::ReadingRights& rights);
+
+/// Reads what stands in a file of that name.
+Element parse(const std::string& text, const std::string& name);
+
+/// Throws std::invalid_argument, naming file and line, for malformed XML.
+void parse(const std::string& text, const std::string& name, tinyxml2::XMLDocument& document);
 
 }  // namespace taut::xml

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "taut/io/load.hpp"
+
 namespace taut {
 
 /// What an MJCF file shows, to be looked at beside the scene `load_mjcf` makes of it: the geoms of the groups MuJoCo
@@ -11,6 +13,10 @@ namespace taut {
 /// file's colour, zero where it gives none; textures are left out. `meshPath` is the name of the mesh.
 ///
 /// Apart from loading, because triangles are large and only who looks needs them. Throws as `load` does.
-pinocchio::GeometryModel mjcf_visuals(const std::string& path);
+pinocchio::GeometryModel mjcf_visuals(const std::string& path, const LoadOptions& options = {});
+
+/// What a URDF file shows, its <visual> elements, in the joints and frames that Pinocchio's own reader makes of the
+/// file with its root fixed.
+pinocchio::GeometryModel urdf_visuals(const std::string& path, const LoadOptions& options = {});
 
 }  // namespace taut

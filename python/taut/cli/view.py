@@ -38,6 +38,8 @@ def view(
     floor: Annotated[
         bool | None, typer.Option("--floor/--no-floor", help="Add a floor at z = 0, or not.", show_default=False)
     ] = None,
+    allow: sources.Allow = None,
+    trust: sources.Trust = False,
     play: Annotated[
         bool, typer.Option("--play/--no-play", help="Begin when a browser looks, or wait for the button.")
     ] = True,
@@ -62,7 +64,7 @@ def view(
     sources.need_viewer()
     from ..view import Page
 
-    player = _player(source, dt, solver, tolerance, hold, drop, velocity, floor)
+    player = _player(source, dt, solver, tolerance, hold, drop, velocity, floor, allow, trust)
     if host not in ("127.0.0.1", "localhost", "::1"):
         note(f"the page at {host} is open to everybody who can reach this machine, and has no password")
     with Page(player, host=host, port=port, title=Path(source).name) as page, suppress(KeyboardInterrupt):
@@ -76,7 +78,7 @@ def view(
         page.wait()
 
 
-def _player(source, dt, solver, tolerance, hold, drop, velocity, floor):
+def _player(source, dt, solver, tolerance, hold, drop, velocity, floor, allow, trust):
     from ..view import LivePlayer, RecordingPlayer
 
     if Path(source).suffix in RECORDINGS:
@@ -84,8 +86,8 @@ def _player(source, dt, solver, tolerance, hold, drop, velocity, floor):
         given |= {"--tolerance": tolerance != DEFAULTS.tolerance, "--velocity": velocity, "--floor": floor is not None}
         if asked := [option for option, value in given.items() if value]:
             raise ValueError(f"{', '.join(asked)} belongs to a simulation, and {Path(source).name} is a recording")
-        return RecordingPlayer(load_recording(source))
-    scene = sources.open_scene(source, floor)
+        return RecordingPlayer(load_recording(source, allow=allow or (), trust=trust))
+    scene = sources.open_scene(source, floor, allow=allow, trust=trust)
     v = np.zeros(scene.model.nv) if velocity is None else _numbers("velocity", velocity, scene.model.nv)
     player = LivePlayer(scene, sources.start(scene, drop), v, dt=dt, solver=solver, tolerance=tolerance)
     if hold and not sources.can_hold(scene):

@@ -11,7 +11,7 @@ import coal
 import numpy as np
 import pinocchio
 
-from .._taut import Scene, Source, _mjcf_visuals
+from .._taut import Scene, Source, _mjcf_visuals, _urdf_visuals
 from .bodies import with_mass
 from .shapes import Mesh, box, mesh_of, mesh_of_plane
 
@@ -112,9 +112,8 @@ def _of_files(scene: Scene) -> list[Visual]:
 
 def _urdf(scene: Scene, source: Source) -> pinocchio.GeometryModel:
     """In the scene's joints, which links are found in by their names: the file knows nothing of what holds its root."""
-    folders = [*source.package_dirs, *(str(folder) for folder in Path(source.path).parents)]
-    alone = pinocchio.buildModelFromUrdf(source.path)
-    shown = pinocchio.buildGeomFromUrdf(alone, source.path, pinocchio.GeometryType.VISUAL, package_dirs=folders)
+    alone, shown = pinocchio.buildModelFromUrdf(source.path), pinocchio.GeometryModel()
+    _urdf_visuals(source, shown)
     for shape in shown.geometryObjects:
         link = alone.frames[shape.parentFrame]
         name = source.prefix + link.name
@@ -130,7 +129,7 @@ def _urdf(scene: Scene, source: Source) -> pinocchio.GeometryModel:
 def _mjcf(source: Source) -> pinocchio.GeometryModel:
     """In the scene's joints: the file's, after those that were there before."""
     shown = pinocchio.GeometryModel()
-    _mjcf_visuals(source.path, shown)
+    _mjcf_visuals(source, shown)
     world = pinocchio.XYZQUATToSE3(np.concatenate([source.position, source.quaternion]))
     for shape in shown.geometryObjects:
         if shape.parentJoint:
