@@ -171,9 +171,9 @@ TEST(MjcfWarnings, NameWhatIsNotSupportedOnce) {
       "<tendon><fixed><joint joint='j' coef='1'/></fixed></tendon><equality><flex flex='f'/></equality>"
       "<actuator><velocity joint='j'/><velocity joint='j'/></actuator><sensor><jointpos joint='j'/></sensor>");
   std::vector<std::string> warnings = scene.warnings;
-  EXPECT_EQ(warnings.size(), 7u) << ::testing::PrintToString(warnings);
+  EXPECT_EQ(warnings.size(), 9u) << ::testing::PrintToString(warnings);
   for (const char* what : {"tendon elements", "equality flex elements", "option density", "velocity actuators",
-                           "solref", "condim 4 and 6", "replicate elements"}) {
+                           "solref", "condim 4 and 6", "replicate elements", "sensor elements", "MuJoCo's step"}) {
     EXPECT_EQ(std::count_if(warnings.begin(), warnings.end(),
                             [&](const std::string& w) { return w.find(what) != std::string::npos; }),
               1)
