@@ -183,6 +183,14 @@ TEST(MjcfWarnings, NameWhatIsNotSupportedOnce) {
 
 TEST(MjcfWarnings, AreAbsentFromAPlainModel) { EXPECT_TRUE(load_text(kChain).warnings.empty()); }
 
+TEST(MjcfErrors, AMissingMeshIsAFileThatIsNotThere) {
+  const auto message =
+      test::message_of<FileNotFound>([] { load_text("<asset><mesh name='m' file='gone.stl'/></asset>"); });
+  for (const char* named : {"<mesh name=\"m\"> (line", "file=\"gone.stl\""}) {
+    EXPECT_NE(message.find(named), std::string::npos) << message;
+  }
+}
+
 TEST(MjcfErrors, NameFileElementAndValue) {
   const auto body = [](const std::string& inside) {
     return "<worldbody><body name='x'>" + inside + "</body></worldbody>";
@@ -210,7 +218,6 @@ TEST(MjcfErrors, NameFileElementAndValue) {
       {body("<joint/>" + ball) + "<actuator><motor joint='k'/></actuator>", "joint=\"k\""},
       {body("<joint/>" + ball) + "<keyframe><key qpos='1 2'/></keyframe>", "2 numbers instead of 1"},
       {body("<joint/>" + ball) + "<contact><exclude body1='x' body2='y'/></contact>", "body2=\"y\""},
-      {"<asset><mesh file='gone.stl'/></asset>" + body("<joint/>" + ball), "gone.stl"},
       {"<compiler coordinate='global'/>", "global"},
       {"<compiler autolimits='false'/>" + body("<joint range='0 1'/>" + ball), "autolimits"},
       {"<worldbody><geom size='0.1'></worldbody>", "malformed"},

@@ -200,10 +200,18 @@ TEST(Urdf, FrictionIsOverridden) {
   EXPECT_EQ(load(folder.path("leg.urdf")).surfaces[0].friction, Surface{}.friction);
 }
 
+TEST(UrdfErrors, AMissingMeshIsAFileThatIsNotThere) {
+  const test::TempFolder folder;
+  const std::string path = folder.write("bad.urdf", leg(link("trunk", "<mesh filename='package://gone/a.stl'/>")));
+  const std::string message = test::message_of<FileNotFound>([&] { load(path); });
+  for (const char* named : {"bad.urdf", "link 'trunk'", "package://gone/a.stl"}) {
+    EXPECT_NE(message.find(named), std::string::npos) << message;
+  }
+}
+
 TEST(UrdfErrors, NameFileElementAndValue) {
   const test::TempFolder folder;
   const std::vector<std::pair<std::string, std::string>> cases{
-      {leg(link("trunk", "<mesh filename='package://gone/a.stl'/>")), "package://gone/a.stl"},
       {leg(link("trunk", "", "-1")), "value=\"-1\""},
       {leg(link("trunk", "") + link("tool", "", "0") + joint("wrist", "revolute", "trunk", "tool", kLimit)),
        "\"tool\""},
