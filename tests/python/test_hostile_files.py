@@ -69,7 +69,7 @@ def test_a_flat_mesh_collides_as_a_plate(tmp_path):
     assert step.report.status == "converged"
     assert abs(q[2] - 0.5e-4) < 1e-6  # half of the plate's thickness, 1e-4 of its extent
     assert np.abs(v).max() < 1e-6
-    assert np.sum([impulse[2] for impulse in step.impulses]) == pytest.approx(9.81e-3, rel=1e-6)
+    assert np.sum([impulse[2] for impulse in step.impulses]) == pytest.approx(9.81e-3, rel=1e-4)
 
 
 def test_a_ball_comes_to_rest_on_a_flat_mesh(tmp_path):
