@@ -92,7 +92,7 @@ def test_the_bound_on_meshes_can_be_raised(tmp_path):
         assert taut.load(path, max_bytes=1_000_000).geometry.ngeoms == 1
 
 
-def test_mujoco_and_taut_read_the_same_mesh_files(tmp_path):
+def test_mesh_files_of_three_kinds_hold_the_same_corners(tmp_path):
     """The same vertices from binary and textual STL and from OBJ, as a hull shows them."""
     corners = [(0, 0, 0), (1, 0, 0), (0, 2, 0), (0, 0, 3)]
     faces = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
