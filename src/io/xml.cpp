@@ -64,14 +64,14 @@ void check_size(const std::string& name, const std::string& text, std::size_t ma
     elements += text[i] == '<' && i + 1 < text.size() && text[i + 1] != '/';
     attributes += text[i] == '=';
   }
-  const auto check = [&](const char* what, std::size_t count, std::size_t share) {
-    if (count > max_bytes / share) {
+  const auto check = [&](const char* what, std::size_t count, std::size_t most) {
+    if (count > most) {
       throw std::invalid_argument(name + ": has " + std::to_string(count) + " " + what + ", a model may have " +
-                                  std::to_string(max_bytes / share) + " (max_bytes of load raises that)");
+                                  std::to_string(most) + " (max_bytes of load raises that)");
     }
   };
-  check("elements", elements, limits::kElementShare);
-  check("attributes", attributes, limits::kAttributeShare);
+  check("elements", elements, limits::elements(max_bytes));
+  check("attributes", attributes, limits::attributes(max_bytes));
 }
 
 class Reader {
@@ -106,9 +106,9 @@ class Reader {
       throw std::invalid_argument(element.where() + ": is nested deeper than " + std::to_string(limits::kDepth) +
                                   " elements");
     }
-    if (++elements_ > max_bytes_ / limits::kElementShare) {
+    if (++elements_ > limits::elements(max_bytes_)) {
       throw std::invalid_argument(element.where() + ": with the files included there are more than " +
-                                  std::to_string(max_bytes_ / limits::kElementShare) +
+                                  std::to_string(limits::elements(max_bytes_)) +
                                   " elements (max_bytes of load raises that)");
     }
     for (const auto* a = node.FirstAttribute(); a; a = a->Next()) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 namespace taut {
@@ -21,6 +22,13 @@ constexpr std::size_t kPairs = 500'000;                 ///< pairs of shapes tha
 constexpr int kHeights = 1 << 20;                       ///< elevations of a height field
 constexpr double kFarthest = 1e9;                       ///< m: any coordinate or size
 constexpr double kLargest = 1e15;                       ///< any other number that must be finite
+
+constexpr std::size_t elements(std::size_t max_bytes) {
+  return std::max<std::size_t>(max_bytes / kElementShare, 10'000);
+}
+constexpr std::size_t attributes(std::size_t max_bytes) {
+  return std::max<std::size_t>(max_bytes / kAttributeShare, 100'000);
+}
 }  // namespace limits
 
 }  // namespace taut
