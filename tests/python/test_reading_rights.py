@@ -6,6 +6,8 @@ import itertools
 import json
 import os
 import re
+import struct
+import subprocess
 import threading
 import warnings
 from collections import Counter
@@ -123,24 +125,34 @@ def test_links_do_not_lead_out(tmp_path, secret):
     is_refused(mjcf(model / "robot.xml", "folder/secret.obj"), secret.parent, "folder/secret.obj")
 
 
-def test_a_link_that_is_exchanged_meanwhile_leads_nowhere(tmp_path, secret):
-    """The file that is read is the one that was checked, however often its name changes hands."""
-    put(tmp_path / "a" / "inside.obj")
-    put(secret, TETRAHEDRON.replace("0.2", "5"))
-    path = mjcf(tmp_path / "a" / "robot.xml", "mesh.obj")
+def ply(scale: float = 1.0) -> str:
+    """The tetrahedron in a format that Assimp reads."""
+    lines = ["ply", "format ascii 1.0", "element vertex 4", *(f"property float {axis}" for axis in "xyz")]
+    lines += ["element face 4", "property list uchar int vertex_indices", "end_header"]
+    lines += [" ".join(str(scale * x) for x in corner) for corner in CORNERS]
+    return "\n".join([*lines, *(f"3 {a - 1} {b - 1} {c - 1}" for a, b, c in FACES)]) + "\n"
+
+
+@pytest.mark.parametrize("ending, times", [("obj", 500), ("ply", 100)])
+def test_a_link_that_is_exchanged_meanwhile_leads_nowhere(tmp_path, ending, times):
+    """The file that is read is the one that was checked, however often its name changes hands, by whom it may be."""
+    inside, outside = (TETRAHEDRON, TETRAHEDRON.replace("0.2", "5")) if ending == "obj" else (ply(), ply(25.0))
+    put(tmp_path / "a" / f"inside.{ending}", inside)
+    secret = put(tmp_path / "private" / f"secret.{ending}", outside)
+    path = mjcf(tmp_path / "a" / "robot.xml", f"mesh.{ending}")
     stop = threading.Event()
 
     def exchange() -> None:
-        targets = itertools.cycle([secret, tmp_path / "a" / "inside.obj"])
+        targets = itertools.cycle([secret, tmp_path / "a" / f"inside.{ending}"])
         while not stop.is_set():
             (tmp_path / "a" / "next").symlink_to(next(targets))
-            os.replace(tmp_path / "a" / "next", tmp_path / "a" / "mesh.obj")
+            os.replace(tmp_path / "a" / "next", tmp_path / "a" / f"mesh.{ending}")
 
     thread = threading.Thread(target=exchange)
     thread.start()
     seen = Counter()
     try:
-        for _ in range(500):
+        for _ in range(times):
             try:
                 scene = load(path)
             except ValueError:
@@ -163,36 +175,39 @@ def test_links_within_the_folder_are_followed(tmp_path):
     assert load(urdf(tmp_path / "a" / "robot.urdf", "other.obj")).geometry.ngeoms == 1
 
 
-def test_a_mesh_does_not_read_elsewhere_either(tmp_path):
-    """A glTF keeps its numbers in another file, which Assimp opens: through the same door."""
-    corners, faces = np.array(CORNERS, "<f4"), np.array(FACES, "<u2") - 1
-    buffer = corners.tobytes() + faces.astype("<u2").tobytes()
-    outside = tmp_path / "private" / "numbers.bin"
-    outside.parent.mkdir()
-    outside.write_bytes(buffer)
+def gltf(path: Path, uri: str) -> bytes:
+    """Writes the tetrahedron as a glTF that keeps its numbers at `uri`, and returns them."""
     accessors = [
         {"bufferView": 0, "componentType": 5126, "count": 4, "type": "VEC3", "min": [0, 0, 0], "max": [0.2, 0.2, 0.2]},
         {"bufferView": 1, "componentType": 5123, "count": 12, "type": "SCALAR"},
     ]
-    views = [{"buffer": 0, "byteOffset": 0, "byteLength": 48}, {"buffer": 0, "byteOffset": 48, "byteLength": 24}]
-    gltf = {
+    content = {
         "asset": {"version": "2.0"},
         "scene": 0,
         "scenes": [{"nodes": [0]}],
         "nodes": [{"mesh": 0}],
         "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "indices": 1}]}],
         "accessors": accessors,
-        "bufferViews": views,
+        "bufferViews": [
+            {"buffer": 0, "byteOffset": 0, "byteLength": 48},
+            {"buffer": 0, "byteOffset": 48, "byteLength": 24},
+        ],
+        "buffers": [{"uri": uri, "byteLength": 72}],
     }
+    put(path, json.dumps(content))
+    return np.array(CORNERS, "<f4").tobytes() + (np.array(FACES) - 1).astype("<u2").tobytes()
+
+
+def test_a_mesh_does_not_read_elsewhere_either(tmp_path):
+    """A glTF keeps its numbers in another file, which Assimp asks for: it comes through the same door."""
     model = tmp_path / "model" / "a"
     path = urdf(model / "robot.urdf", "mesh.gltf")
-    for uri, inside in (("numbers.bin", True), ("../../private/numbers.bin", False)):
-        put(model / "mesh.gltf", json.dumps({**gltf, "buffers": [{"uri": uri, "byteLength": 72}]}))
-        if inside:
-            (model / uri).write_bytes(buffer)
-            assert load(path).geometry.ngeoms == 1
-        else:
-            is_refused(path, outside.parent, uri)
+    (model / "numbers.bin").write_bytes(gltf(model / "mesh.gltf", "numbers.bin"))
+    assert load(path).geometry.ngeoms == 1
+    outside = tmp_path / "private" / "numbers.bin"
+    outside.parent.mkdir()
+    outside.write_bytes(gltf(model / "mesh.gltf", "../../private/numbers.bin"))
+    is_refused(path, outside.parent, "../../private/numbers.bin")
 
 
 @pytest.mark.parametrize("library", ["/dev/zero", "../../private/secret.mtl"])
@@ -200,6 +215,94 @@ def test_materials_of_a_mesh_are_not_read(tmp_path, library):
     """Nobody looks at them, and many name a folder of the one who drew the mesh."""
     put(tmp_path / "model" / "a" / "mesh.obj", f"mtllib {library}\n" + TETRAHEDRON)
     assert load(urdf(tmp_path / "model" / "a" / "robot.urdf", "mesh.obj")).geometry.ngeoms == 1
+
+
+def test_pictures_of_a_collada_mesh_are_not_read(tmp_path):
+    corners = " ".join(str(x) for corner in CORNERS for x in corner)
+    faces = " ".join(str(corner - 1) for face in FACES for corner in face)
+    dae = f"""<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset><unit meter="1"/><up_axis>Z_UP</up_axis></asset>
+<library_images><image id="i"><init_from>/dev/zero</init_from></image></library_images>
+<library_geometries><geometry id="g"><mesh><source id="p"><float_array id="a" count="12">{corners}</float_array>
+<technique_common><accessor source="#a" count="4" stride="3"><param name="X" type="float"/>
+<param name="Y" type="float"/><param name="Z" type="float"/></accessor></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+<triangles count="4"><input semantic="VERTEX" source="#v" offset="0"/><p>{faces}</p></triangles></mesh></geometry>
+</library_geometries><library_visual_scenes><visual_scene id="s"><node><instance_geometry url="#g"/></node>
+</visual_scene></library_visual_scenes><scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
+    put(tmp_path / "a" / "mesh.dae", dae)
+    assert load(urdf(tmp_path / "a" / "robot.urdf", "mesh.dae")).geometry.ngeoms == 1
+
+
+def test_the_process_that_runs_assimp_can_open_no_file(tmp_path):
+    """Whatever its parsers do: it has its pipes, none of what its parent had open, and no room for more."""
+    program = Path(taut._taut.__file__).parent / "taut_mesh_reader"
+    kept = os.open(put(tmp_path / "secret"), os.O_RDONLY)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([program], pass_fds=[kept], **pipes) as process:
+        name, mesh = b"mesh.ply", ply().encode()
+        process.stdin.write(struct.pack("<QQ", len(name), len(mesh)) + name + mesh)
+        process.stdin.flush()
+        assert struct.unpack("<QQQQ", process.stdout.read(32)) == (4, 4, 0, 0)  # vertices, faces, no error
+        assert set(os.listdir(f"/proc/{process.pid}/fd")) == {"0", "1", "2"}
+        limits = Path(f"/proc/{process.pid}/limits").read_text()
+        assert re.search(r"Max open files +3 +3 ", limits), limits
+        process.stdin.close()
+        process.stdout.read()
+    os.close(kept)
+
+
+# --- rights and bounds together
+
+
+def grow(path: Path, size: int = 1 << 40) -> Path:
+    """A file of that size, which takes no room."""
+    put(path)
+    os.truncate(path, size)
+    return path
+
+
+@pytest.mark.parametrize("ending", ["obj", "stl", "dae"])
+@pytest.mark.parametrize("kind", [urdf, mjcf])
+def test_rights_come_before_the_size(tmp_path, kind, ending):
+    """Of a file elsewhere nothing is said, not even that it is too large."""
+    mesh = grow(tmp_path / "private" / f"mesh.{ending}")
+    path = kind(tmp_path / "model" / "a" / "robot.model", str(mesh))
+    path = path.rename(path.with_suffix(".urdf" if kind is urdf else ".xml"))
+    with pytest.raises(ValueError, match="outside of the folders") as refusal:
+        load(path)
+    assert str(1 << 40) not in str(refusal.value)
+    for options in ({"allow": [mesh.parent]}, {"trust": True}):
+        with pytest.raises(ValueError, match=rf"mesh\.{ending}' has {1 << 40} bytes.*max_bytes"):
+            load(path, **options)
+
+
+def test_what_a_mesh_refers_to_counts(tmp_path):
+    path = urdf(tmp_path / "a" / "robot.urdf", "mesh.gltf")
+    mesh = tmp_path / "a" / "mesh.gltf"
+    numbers = gltf(mesh, "numbers.bin")
+    (tmp_path / "a" / "numbers.bin").write_bytes(numbers)
+    put(mesh, mesh.read_text().ljust(1 << 14))
+    both = mesh.stat().st_size + len(numbers)
+    assert load(path, max_bytes=both).geometry.ngeoms == 1
+    with pytest.raises(ValueError, match=r"numbers\.bin' has 72 bytes"):
+        load(path, max_bytes=both - 1)
+
+
+def test_bounds_hold_for_includes_and_srdfs_that_may_be_read(tmp_path):
+    part = grow(tmp_path / "private" / "part.xml")
+    path = put(tmp_path / "model" / "a" / "robot.xml", f'<mujoco><include file="{part}"/></mujoco>')
+    with pytest.raises(ValueError, match="outside of the folders"):
+        load(path)
+    with pytest.raises(ValueError, match=r"part\.xml' has .* bytes; the XML files"):
+        load(path, allow=[part.parent])
+    put(path.parent / "mesh.obj")
+    robot = urdf(path.parent / "robot.urdf", "mesh.obj")
+    grow(path.parent / "robot.srdf")
+    with pytest.raises(ValueError, match=r"robot\.srdf' has .* bytes; the XML files"):
+        load(robot)
+    (path.parent / "robot.srdf").rename(path.parent / "other.srdf")  # of whom it is cannot be known
+    assert load(robot).geometry.ngeoms == 1
 
 
 LAYOUTS = {
@@ -361,6 +464,14 @@ def test_ready_made_robots_are_shown_from_any_recording(tmp_path, shown):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(shown(taut.load_recording(record(scene, tmp_path / "run.npz")).scene)) > 10
+
+
+def test_bounds_of_the_one_who_loaded_hold_for_what_is_looked_at(tmp_path, shown):
+    put(tmp_path / "a" / "seen.obj", TETRAHEDRON + "#" * (1 << 16))
+    path = urdf(tmp_path / "a" / "robot.urdf", "seen.obj", shapes="visual")
+    assert len(shown(load(path))) == 1
+    with pytest.warns(UserWarning, match=r"seen\.obj' has .* bytes"):
+        assert shown(load(path, max_bytes=1 << 14)) == []
 
 
 # --- errors of the file system have their names

@@ -86,6 +86,7 @@ def _of_source(source: Source) -> dict[str, Any]:
         "quaternion": source.quaternion.tolist(),
         "allow": list(source.allow),  # for who watches the run; a file has no say in this, see rights.py
         "trust": source.trust,
+        "max_bytes": source.max_bytes,
     }
 
 
