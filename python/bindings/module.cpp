@@ -13,6 +13,8 @@ NB_MODULE(_taut, m) {
       std::rethrow_exception(error);
     } catch (const taut::FileNotFound& missing) {
       PyErr_SetString(PyExc_FileNotFoundError, missing.what());
+    } catch (const taut::PermissionDenied& denied) {
+      PyErr_SetString(PyExc_PermissionError, denied.what());
     } catch (taut::python::Signalled& signalled) {
       signalled.error.restore();
     }

@@ -34,6 +34,11 @@ using taut::python::ArrayLike;
 using taut::python::NotWhileRunning;
 using taut::python::placement;
 
+taut::LoadOptions options_of(const taut::Source& source) {
+  return {
+      .package_dirs = source.package_dirs, .allow = source.allow, .trust = source.trust, .max_bytes = source.max_bytes};
+}
+
 // Coal's shapes are copied: the scene must not depend on Python objects when it is used without the GIL.
 std::shared_ptr<coal::CollisionGeometry> take_shape(nb::handle object, const std::string& name) {
   auto& geometry = taut::python::unwrap<coal::CollisionGeometry>(object, "Coal shape, such as coal.Box(1, 1, 1)");
@@ -210,12 +215,14 @@ void bind_scene(nb::module_& m) {
           "__init__",
           [](taut::Source* self, const std::string& path, const std::vector<std::string>& package_dirs,
              const std::string& prefix, const taut::python::Integer& joints_before, const ArrayLike& position,
-             const ArrayLike& quaternion) {
+             const ArrayLike& quaternion, const std::vector<std::string>& allow, bool trust, std::size_t max_bytes) {
             const auto before = static_cast<int>(joints_before.within("joints_before", 0, 1'000'000'000));
-            new (self) taut::Source{path, package_dirs, prefix, before, placement(position, quaternion)};
+            new (self) taut::Source{path,  package_dirs, prefix,   before, placement(position, quaternion),
+                                    allow, trust,        max_bytes};
           },
           "path"_a, "package_dirs"_a = std::vector<std::string>{}, "prefix"_a = "", "joints_before"_a = 0,
-          "position"_a = origin, "quaternion"_a = upright)
+          "position"_a = origin, "quaternion"_a = upright, "allow"_a = std::vector<std::string>{}, "trust"_a = false,
+          "max_bytes"_a = taut::limits::kBytes)
       .def_ro("path", &taut::Source::path)
       .def_ro("package_dirs", &taut::Source::package_dirs, "Where its meshes were looked for.")
       .def_ro("prefix", &taut::Source::prefix, "Of its names in the scene.")
@@ -227,6 +234,9 @@ void bind_scene(nb::module_& m) {
           "quaternion",
           [](const taut::Source& s) { return Eigen::Vector4d(Eigen::Quaterniond(s.placement.rotation()).coeffs()); },
           "Of its world, (x, y, z, w).")
+      .def_ro("allow", &taut::Source::allow, "Folders it may read besides its own.")
+      .def_ro("trust", &taut::Source::trust, "It may read everything.")
+      .def_ro("max_bytes", &taut::Source::max_bytes, "Its meshes may have together.")
       .def("__repr__", [](const taut::Source& s) { return "Source('" + s.path + "')"; });
 
   nb::class_<Scene> scene_class(m, "Scene", nb::is_weak_referenceable(), nb::dynamic_attr(),
@@ -432,8 +442,14 @@ void bind_scene(nb::module_& m) {
       "_load",
       [](const std::string& path, std::optional<bool> floor, const std::vector<std::string>& package_dirs,
          std::optional<double> friction, const std::string& root, const std::string& srdf,
-         std::optional<std::size_t> max_bytes) {
-        taut::LoadOptions options{.floor = floor, .package_dirs = package_dirs, .friction = friction, .srdf = srdf};
+         const std::vector<std::string>& allow, bool trust, bool strict, std::optional<std::size_t> max_bytes) {
+        taut::LoadOptions options{.floor = floor,
+                                  .package_dirs = package_dirs,
+                                  .friction = friction,
+                                  .srdf = srdf,
+                                  .allow = allow,
+                                  .trust = trust,
+                                  .strict = strict};
         if (max_bytes) options.max_bytes = *max_bytes;
         if (root == "free") {
           options.root = taut::Root::free;
@@ -446,20 +462,30 @@ void bind_scene(nb::module_& m) {
         taut::python::Signals signals;
         return std::make_shared<Scene>(taut::load(path, options));
       },
-      "path"_a, "floor"_a, "package_dirs"_a, "friction"_a, "root"_a, "srdf"_a, "max_bytes"_a = nb::none());
+      "path"_a, "floor"_a, "package_dirs"_a, "friction"_a, "root"_a, "srdf"_a, "allow"_a, "trust"_a, "strict"_a,
+      "max_bytes"_a = nb::none());
   m.def(
       "_mjcf_visuals",
-      [](const std::string& path, nb::handle into) {
-        taut::python::unwrap<pinocchio::GeometryModel>(into, "pinocchio.GeometryModel") = taut::mjcf_visuals(path);
+      [](const taut::Source& source, nb::handle into) {
+        taut::python::unwrap<pinocchio::GeometryModel>(into, "pinocchio.GeometryModel") =
+            taut::mjcf_visuals(source.path, options_of(source));
       },
-      "path"_a, "into"_a, "Fill a pinocchio.GeometryModel with what an MJCF file shows.");
+      "source"_a, "into"_a, "Fill a pinocchio.GeometryModel with what an MJCF file shows.");
   m.def(
       "_urdf_visuals",
-      [](const std::string& path, const std::vector<std::string>& package_dirs, nb::handle model, nb::handle into) {
-        taut::UrdfVisuals made = taut::urdf_visuals(path, package_dirs);
+      [](const taut::Source& source, nb::handle model, nb::handle into) {
+        taut::UrdfVisuals made = taut::urdf_visuals(source.path, options_of(source));
         taut::python::unwrap<pinocchio::Model>(model, "pinocchio.Model") = std::move(made.model);
         taut::python::unwrap<pinocchio::GeometryModel>(into, "pinocchio.GeometryModel") = std::move(made.geometry);
       },
-      "path"_a, "package_dirs"_a, "model"_a, "into"_a,
-      "Fill a pinocchio.Model and a GeometryModel with what a URDF file shows.");
+      "source"_a, "model"_a, "into"_a, "Fill a pinocchio.Model and a GeometryModel with what a URDF file shows.");
+  m.def(
+      "_is_mjcf", [](const taut::Source& source) { return taut::is_mjcf(source.path, options_of(source)); }, "source"_a,
+      "Whether a file is an MJCF rather than a URDF.");
+  m.def(
+      "_may_read",
+      [](const std::string& file, const std::string& path, const std::vector<std::string>& allow, bool trust) {
+        return taut::may_read(file, path, {.allow = allow, .trust = trust});
+      },
+      "file"_a, "path"_a, "allow"_a, "trust"_a, "Whether a file from a stranger may ask for that other file.");
 }

@@ -2,16 +2,21 @@
 
 #include <stdexcept>
 
+#include "reading_rights.hpp"
 #include "xml.hpp"
 
 namespace taut {
 
-Scene load(const std::string& path, const LoadOptions& options) {
-  const xml::Element root = xml::read(path, "", options.max_bytes);
-  if (root.tag == "mujoco") return load_mjcf(path, options);
-  if (root.tag == "robot") return load_urdf(path, options);
-  throw std::invalid_argument(path + ": the root element is <" + root.tag +
+bool is_mjcf(const std::string& path, const LoadOptions& options) {
+  io::Allowance allowance = xml::allowance(options.max_bytes);
+  const std::string tag = xml::parse(io::read_file(path, allowance), path, options.max_bytes).tag;
+  if (tag == "mujoco" || tag == "robot") return tag == "mujoco";
+  throw std::invalid_argument(path + ": the root element is <" + tag +
                               ">; taut reads <robot> (URDF) and <mujoco> (MJCF)");
+}
+
+Scene load(const std::string& path, const LoadOptions& options) {
+  return is_mjcf(path, options) ? load_mjcf(path, options) : load_urdf(path, options);
 }
 
 }  // namespace taut

@@ -12,7 +12,6 @@
 #include <unordered_map>
 
 #include "mesh_process.hpp"
-#include "taut/io/errors.hpp"
 
 namespace taut::io {
 
@@ -189,23 +188,22 @@ Triangles read_obj(const std::string& content) {
   return builder.take();
 }
 
-MeshReader::MeshReader(std::size_t max_bytes) : allowance_(max_bytes, "the meshes") {}
+MeshReader::MeshReader(const ReadingRights& rights, std::size_t max_bytes)
+    : rights_(rights), allowance_(max_bytes, "the meshes") {}
 MeshReader::~MeshReader() = default;
 
-Triangles MeshReader::read(const std::string& path) {
-  const std::string extension = extension_of(path);
+Triangles MeshReader::read(const std::string& path, const std::string& asker) {
+  const std::string bytes = rights_.read(path, asker, allowance_), extension = extension_of(path);
+  const std::string name = asker + ": '" + path + "'";
   try {
-    if (extension == ".stl") return read_stl(allowance_.read(path));
-    if (extension == ".obj") return read_obj(allowance_.read(path));
+    if (extension == ".stl") return read_stl(bytes);
+    if (extension == ".obj") return read_obj(bytes);
   } catch (const std::invalid_argument& error) {
-    const std::string what = error.what();
-    throw std::invalid_argument(what.starts_with(path) ? what : path + ": " + what);
+    throw std::invalid_argument(name + " cannot be read: " + error.what());
   }
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) throw FileNotFound(path);
-  allowance_.take(path, std::filesystem::file_size(path, error));
   if (!process_) process_ = std::make_unique<MeshProcess>();
-  return process_->read(path);
+  return process_->read(name, path, bytes,
+                        [&](const std::string& other) { return rights_.read(other, name, allowance_); });
 }
 
 }  // namespace taut::io

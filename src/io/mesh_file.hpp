@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "file_content.hpp"
+#include "reading_rights.hpp"
 
 namespace taut::io {
 
@@ -17,14 +17,17 @@ struct Triangles {
 
 /// Reads the mesh files of one model. STL and OBJ are read here; other formats (Collada, PLY, …) by Assimp in a process
 /// of its own, spawned for the first such file and ended with the reader: its parsers recurse and allocate as the file
-/// tells them to. Throws std::invalid_argument naming the file.
+/// tells them to. All of them get bytes, and every file is opened by `ReadingRights::read`, also what a mesh refers to
+/// (the buffers of a glTF; materials are not read: nobody looks at them).
 class MeshReader {
  public:
-  explicit MeshReader(std::size_t max_bytes);
+  MeshReader(const ReadingRights& rights, std::size_t max_bytes);
   ~MeshReader();
-  Triangles read(const std::string& path);
+  /// Throws as `ReadingRights::read` does, and std::invalid_argument naming the file for what is no mesh.
+  Triangles read(const std::string& path, const std::string& asker);
 
  private:
+  const ReadingRights& rights_;
   Allowance allowance_;
   std::unique_ptr<class MeshProcess> process_;
 };

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
+#include <string_view>
 
 extern char** environ;
 
@@ -47,11 +48,11 @@ class Deadline {
   explicit Deadline(double seconds)
       : end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
 
-  // False if nothing can be read in time.
-  bool wait(int file) const {
+  // False if nothing can be read (POLLIN) or written (POLLOUT) in time.
+  bool wait(int file, short what) const {
     for (;;) {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count();
-      pollfd asked{.fd = file, .events = POLLIN, .revents = 0};
+      pollfd asked{.fd = file, .events = what, .revents = 0};
       const int ready = ::poll(&asked, 1, static_cast<int>(std::max<long long>(left, 0)));
       if (ready < 0 && errno == EINTR) continue;
       return ready > 0;
@@ -66,7 +67,7 @@ class Deadline {
 bool receive(int file, void* into, std::size_t size, const Deadline& deadline) {
   auto* at = static_cast<char*>(into);
   while (size > 0) {
-    if (!deadline.wait(file)) return false;
+    if (!deadline.wait(file, POLLIN)) return false;
     const ssize_t got = ::read(file, at, size);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return false;
@@ -77,7 +78,7 @@ bool receive(int file, void* into, std::size_t size, const Deadline& deadline) {
 }
 
 // A pipe whose reader is gone must not end us. A signal of our own sending is taken back for this thread alone.
-bool send(int file, const std::string& text) {
+bool send(int file, std::string_view bytes, const Deadline& deadline) {
   sigset_t pipe, before, pending;
   ::sigemptyset(&pipe);
   ::sigaddset(&pipe, SIGPIPE);
@@ -85,19 +86,28 @@ bool send(int file, const std::string& text) {
   const bool was_pending = ::sigismember(&pending, SIGPIPE) == 1;
   ::pthread_sigmask(SIG_BLOCK, &pipe, &before);
   std::size_t sent = 0;
-  while (sent < text.size()) {
-    const ssize_t n = ::write(file, text.data() + sent, text.size() - sent);
-    if (n < 0 && errno == EINTR) continue;
+  int error = 0;
+  while (sent < bytes.size() && deadline.wait(file, POLLOUT)) {
+    const ssize_t n = ::write(file, bytes.data() + sent, bytes.size() - sent);
+    error = n < 0 ? errno : 0;
+    if (n < 0 && (error == EINTR || error == EAGAIN)) continue;
     if (n <= 0) break;
     sent += static_cast<std::size_t>(n);
   }
-  if (sent < text.size() && errno == EPIPE && !was_pending) {
+  if (error == EPIPE && !was_pending) {
     const timespec now{0, 0};
     while (::sigtimedwait(&pipe, nullptr, &now) < 0 && errno == EINTR) {
     }
   }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return sent == text.size();
+  return sent == bytes.size();
+}
+
+// Two lengths and what they are of: the name of a file and its bytes.
+bool send(int file, const std::string& name, const std::string& bytes, const Deadline& deadline) {
+  const std::array<std::uint64_t, 2> lengths{name.size(), bytes.size()};
+  return send(file, {reinterpret_cast<const char*>(lengths.data()), sizeof lengths}, deadline) &&
+         send(file, name, deadline) && send(file, bytes, deadline);
 }
 
 }  // namespace
@@ -126,6 +136,7 @@ void MeshProcess::begin() {
   ::posix_spawnattr_destroy(&attributes);
   ::close(in[0]), ::close(out[1]);
   to_ = in[1], from_ = out[0];
+  ::fcntl(to_, F_SETFL, O_NONBLOCK);  // it may not read what it is sent
   if (failed != 0) {
     pid_ = 0;
     end();
@@ -144,37 +155,49 @@ void MeshProcess::end() {
   pid_ = 0;
 }
 
-Triangles MeshProcess::read(const std::string& path) {
-  if (path.find('\n') != std::string::npos) throw std::invalid_argument(path + ": has a line break in its name");
+Triangles MeshProcess::read(const std::string& name, const std::string& path, const std::string& bytes,
+                            const Opener& open) {
   if (pid_ == 0) begin();
   const Deadline deadline(kSeconds);
   struct Head {
-    std::uint64_t vertices, faces, message;
+    std::uint64_t vertices, faces, message, wants_file;
   } head{};
   Triangles made;
   std::string message;
   constexpr std::uint64_t most = std::uint64_t{1} << 28;
-  bool whole = send(to_, std::filesystem::absolute(path).string() + "\n") &&
-               receive(from_, &head, sizeof head, deadline) && head.vertices < most && head.faces < most &&
-               head.message < most;
+  const auto hear = [&] {
+    if (!receive(from_, &head, sizeof head, deadline) || head.vertices >= most || head.faces >= most ||
+        head.message >= most) {
+      return false;
+    }
+    message.resize(head.message);
+    return receive(from_, message.data(), message.size(), deadline);
+  };
+  bool whole = send(to_, path, bytes, deadline) && hear();
+  while (whole && head.wants_file != 0) {
+    try {
+      whole = send(to_, message, open(message), deadline) && hear();
+    } catch (...) {  // it waits for an answer that does not come
+      end();
+      throw;
+    }
+  }
   if (whole) {
     made.vertices.resize(head.vertices);
     made.faces.resize(head.faces);
-    message.resize(head.message);
     whole = receive(from_, made.vertices.data(), head.vertices * sizeof(Eigen::Vector3d), deadline) &&
-            receive(from_, made.faces.data(), head.faces * sizeof(Eigen::Vector3i), deadline) &&
-            receive(from_, message.data(), message.size(), deadline);
+            receive(from_, made.faces.data(), head.faces * sizeof(Eigen::Vector3i), deadline);
   }
   if (!whole) {
     end();
-    throw std::invalid_argument(path + ": cannot be read: its parser crashed, ran out of memory or took longer than " +
+    throw std::invalid_argument(name + " cannot be read: its parser crashed, ran out of memory or took longer than " +
                                 std::to_string(static_cast<int>(kSeconds)) + " s");
   }
-  if (!message.empty()) throw std::invalid_argument(path + ": cannot be read: " + message);
+  if (!message.empty()) throw std::invalid_argument(name + " cannot be read: " + message);
   const int count = static_cast<int>(made.vertices.size());
   for (const Eigen::Vector3i& face : made.faces) {
     if (face.minCoeff() < 0 || face.maxCoeff() >= count) {
-      throw std::invalid_argument(path + ": a face has a vertex that does not exist");
+      throw std::invalid_argument(name + " cannot be read: a face has a vertex that does not exist");
     }
   }
   return made;

@@ -1,4 +1,5 @@
 #include "floor.hpp"
+#include "mjcf_dropped.hpp"
 #include "mjcf_spec.hpp"
 #include "source.hpp"
 #include "taut/io/load.hpp"
@@ -7,7 +8,8 @@ namespace taut {
 
 Scene load_mjcf(const std::string& path, const LoadOptions& options) {
   Scene scene;
-  mjcf::Spec spec = mjcf::read_spec(path, options.max_bytes, scene);
+  mjcf::Spec spec = mjcf::read_spec(path, options, scene);
+  mjcf::warn_about_dropped(spec.root, scene);
   mjcf::set_inertias(spec);
   mjcf::build_model(spec, scene);
   mjcf::build_geometry(spec, scene);
@@ -18,8 +20,7 @@ Scene load_mjcf(const std::string& path, const LoadOptions& options) {
 
   io::override_friction(scene, options.friction);
   if (options.floor.value_or(false)) io::add_floor_once(scene, options.friction);
-  validate(scene);
-  scene.sources.push_back(io::source_of(path, options));
+  io::finish(path, options, scene);
   return scene;
 }
 

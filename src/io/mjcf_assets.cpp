@@ -8,7 +8,6 @@
 #include "hull.hpp"
 #include "mesh_file.hpp"
 #include "mjcf_spec.hpp"
-#include "taut/io/errors.hpp"
 #include "taut/math/interruption.hpp"
 
 namespace taut::mjcf {
@@ -29,14 +28,9 @@ fs::path mesh_path(const Attributes& a, const Spec& spec) {
 }
 
 void load_triangles(const Attributes& a, const fs::path& path, io::MeshReader& reader, Mesh& mesh) {
-  if (!fs::is_regular_file(path)) a.fail("file", "is not there: '" + path.string() + "'");
-  try {
-    io::Triangles read = reader.read(path.string());
-    mesh.vertices = std::move(read.vertices);
-    mesh.faces = std::move(read.faces);
-  } catch (const std::invalid_argument& error) {
-    a.fail("file", std::string("cannot be read: ") + error.what());
-  }
+  io::Triangles read = reader.read(path.string(), a.where() + ": file=\"" + xml::abridged(a.text("file")) + "\"");
+  mesh.vertices = std::move(read.vertices);
+  mesh.faces = std::move(read.faces);
 }
 
 void read_vertices(const Attributes& a, Mesh& mesh) {
@@ -134,9 +128,9 @@ std::shared_ptr<coal::CollisionGeometry> read_height_field(const Attributes& a, 
 
 }  // namespace
 
-Assets read_assets(const Spec& spec, std::size_t max_bytes, Scene& scene) {
+Assets read_assets(const Spec& spec, const io::ReadingRights& rights, std::size_t max_bytes, Scene& scene) {
   Assets assets;
-  io::MeshReader reader(max_bytes);
+  io::MeshReader reader(rights, max_bytes);
   for (const xml::Element* section : spec.root.all("asset")) {
     for (const xml::Element& asset : section->children) {
       if (asset.tag == "material") {

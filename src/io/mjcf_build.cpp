@@ -129,18 +129,27 @@ void build_model(Spec& spec, Scene& scene) {
 
 void build_geometry(Spec& spec, Scene& scene) {
   const std::set<std::string> paired = paired_geoms(spec);
+  // Touches nothing, and is no shape of ours.
+  const auto left_out = [&](const Geom& geom) {
+    return geom.contype == 0 && geom.conaffinity == 0 && !paired.contains(geom.name);
+  };
+  int shapes = 0;
+  for (const Body& body : spec.bodies) {
+    for (const Geom& geom : body.geoms) {
+      if (!left_out(geom) && ++shapes > limits::kShapes) {
+        throw std::invalid_argument(geom.where + ": the model has more than " + std::to_string(limits::kShapes) +
+                                    " shapes that collide");
+      }
+    }
+  }
   int meshes = 0;
   for (const Body& body : spec.bodies) {
     for (const Geom& geom : body.geoms) {
       may_interrupt(100);
-      if (geom.contype == 0 && geom.conaffinity == 0 && !paired.contains(geom.name)) continue;  // touches nothing
+      if (left_out(geom)) continue;
       const auto shape = make_shape(geom, spec.assets);
       if (!shape) continue;
       shape->computeLocalAABB();
-      if (scene.geometry.ngeoms >= static_cast<std::size_t>(limits::kShapes)) {
-        throw std::invalid_argument(geom.where + ": the model has more than " + std::to_string(limits::kShapes) +
-                                    " shapes that collide");
-      }
       if (geom.kind == Geom::Kind::mesh) {
         ++meshes;
         if (spec.assets.meshes.at(geom.asset).is_plate) {

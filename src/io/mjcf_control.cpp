@@ -57,8 +57,8 @@ void read_actuator(const Element& element, std::size_t number, const Spec& spec,
   actuator.name = a.text("name", "actuator" + std::to_string(number));
   double damping_ratio = 0.0;
   if (!read_law(element, a, actuator, damping_ratio, scene)) {
-    return scene.warn("mjcf: " + element.tag + " actuators are not supported" +
-                      (element.tag == "general" ? " unless they are motors or position servos" : ""));
+    if (element.tag != "general") return;  // named by `warn_about_dropped`
+    return scene.warn("mjcf: general actuators are not supported unless they are motors or position servos");
   }
   const std::string target = a.text("joint", a.text("jointinparent"));
   if (target.empty()) return scene.warn("mjcf: actuators are supported on joints only");

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "mjcf_spec.hpp"
+#include "reading_rights.hpp"
 
 namespace taut::mjcf {
 
@@ -99,8 +100,6 @@ class TreeReader {
         read_body(child, body, child_class, frame);
       } else if (child.tag == "site") {
         read_named_site(attributes(), body, frame);
-      } else if (child.tag != "camera" && child.tag != "light") {
-        scene_.warn("mjcf: " + child.tag + " elements are not supported");
       }
     }
   }
@@ -195,16 +194,6 @@ void name_everything(Spec& spec) {
   name_all(geoms, geom_names, "geom", file);
 }
 
-void warn_about_sections(const Element& root, Scene& scene) {
-  static const std::set<std::string> known{"compiler", "option", "size",     "visual",    "statistic",
-                                           "default",  "custom", "asset",    "worldbody", "contact",
-                                           "actuator", "sensor", "keyframe", "equality"};
-  for (const Element& section : root.children) {
-    if (known.contains(section.tag) || (section.children.empty() && section.tag != "extension")) continue;
-    scene.warn("mjcf: " + section.tag + " elements are not supported");
-  }
-}
-
 }  // namespace
 
 const Joint* find_joint(const Spec& spec, const std::string& name) {
@@ -216,15 +205,15 @@ const Joint* find_joint(const Spec& spec, const std::string& name) {
   return nullptr;
 }
 
-Spec read_spec(const std::string& path, std::size_t max_bytes, Scene& scene) {
+Spec read_spec(const std::string& path, const LoadOptions& options, Scene& scene) {
   Spec spec;
-  spec.root = xml::read(path, "include", max_bytes);
+  const io::ReadingRights rights(path, options);
+  spec.root = xml::read(path, "include", rights, options.max_bytes);
   if (spec.root.tag != "mujoco") spec.root.own().fail("the root element of an MJCF file is <mujoco>");
-  warn_about_sections(spec.root, scene);
   read_compiler(spec.root, spec.compiler, scene);
   read_option(spec.root, spec.option, scene);
   spec.defaults.read(spec.root);
-  spec.assets = read_assets(spec, max_bytes, scene);
+  spec.assets = read_assets(spec, rights, options.max_bytes, scene);
   TreeReader(spec, scene).read_world();
   weld_bodies(spec);
   name_everything(spec);

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "taut/simulation/scene.hpp"
+#include "taut/io/load.hpp"
 #include "xml.hpp"
 
 /// An MJCF file as data, after defaults and frames are resolved and before it becomes a Pinocchio model. Angles are in
@@ -134,7 +134,7 @@ struct Spec {
 const Joint* find_joint(const Spec& spec, const std::string& name);
 
 // mjcf_read.cpp: from XML to data
-Spec read_spec(const std::string& path, std::size_t max_bytes, Scene& scene);
+Spec read_spec(const std::string& path, const LoadOptions& options, Scene& scene);
 
 // mjcf_elements.cpp: one element each, its defaults resolved; `frame` is that of the <frame> around it
 Joint read_joint(const xml::Attributes& attributes, const SE3& frame, const Compiler& compiler, const Option& option,
@@ -156,7 +156,7 @@ Eigen::Matrix3d rotation_from_z(const Eigen::Vector3d& direction);
 extern const std::set<std::string> kOrientations;  ///< attributes of which an element may have one
 
 // mjcf_assets.cpp
-Assets read_assets(const Spec& spec, std::size_t max_bytes, Scene& scene);
+Assets read_assets(const Spec& spec, const io::ReadingRights& rights, std::size_t max_bytes, Scene& scene);
 std::shared_ptr<coal::CollisionGeometry> make_shape(const Geom& geom, Assets& assets);
 
 // mjcf_inertia.cpp

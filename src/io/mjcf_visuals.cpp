@@ -26,9 +26,9 @@ std::shared_ptr<coal::CollisionGeometry> triangles(const mjcf::Mesh& mesh) {
 
 }  // namespace
 
-pinocchio::GeometryModel mjcf_visuals(const std::string& path, std::size_t max_bytes) {
+pinocchio::GeometryModel mjcf_visuals(const std::string& path, const LoadOptions& options) {
   Scene scene;
-  mjcf::Spec spec = mjcf::read_spec(path, max_bytes, scene);
+  mjcf::Spec spec = mjcf::read_spec(path, options, scene);
   mjcf::set_inertias(spec);
   mjcf::build_model(spec, scene);  // joints are numbered there
 

@@ -15,6 +15,7 @@
 #include "source.hpp"
 #include "taut/io/load.hpp"
 #include "taut/math/interruption.hpp"
+#include "urdf_dropped.hpp"
 #include "urdf_meshes.hpp"
 #include "urdf_xml.hpp"
 
@@ -101,10 +102,10 @@ void replace_meshes(Scene& scene) {
   }
 }
 
-void build_geometry(const std::string& text, std::size_t max_bytes, Scene& scene) {
+void build_geometry(const std::string& text, const std::shared_ptr<urdf::MeshLoader>& meshes, Scene& scene) {
   std::istringstream stream(text);
   pinocchio::urdf::buildGeom(scene.model, stream, pinocchio::COLLISION, scene.geometry, std::vector<std::string>{},
-                             std::make_shared<urdf::MeshLoader>(max_bytes));
+                             meshes);
   replace_meshes(scene);
   scene.fit_arrays();
 }
@@ -201,25 +202,38 @@ void put_on_floor(Scene& scene) {
   if (scene.poses.empty() || lowest < -1e-4) scene.q0[2] -= lowest;
 }
 
+urdf::Srdf srdf_of(const std::string& path, const std::string& robot, const LoadOptions& options,
+                   const io::ReadingRights& rights, io::Allowance& allowance, Scene& scene) {
+  if (!options.srdf.empty()) {
+    return urdf::read_srdf(io::read_file(options.srdf, allowance), options.srdf, options.max_bytes);
+  }
+  const std::string found = urdf::find_srdf(path, robot, rights, options.max_bytes, scene);
+  return found.empty() ? urdf::Srdf{} : urdf::read_srdf(rights.read(found, path, allowance), found, options.max_bytes);
+}
+
 }  // namespace
 
 Scene load_urdf(const std::string& path, const LoadOptions& options) {
   Scene scene;
-  const xml::Element robot = xml::read(path, "", options.max_bytes);
+  io::ReadingRights rights(path, options);
+  io::Allowance allowance = xml::allowance(options.max_bytes);
+  const std::string file = io::read_file(path, allowance);
+  const xml::Element robot = xml::parse(file, path, options.max_bytes);
   if (robot.tag != "robot") robot.own().fail("the root element of a URDF file is <robot>");
   urdf::check_links(robot);
-  const std::string srdf_path = options.srdf.empty() ? urdf::find_srdf(path, robot.own().text("name")) : options.srdf;
-  const urdf::Srdf srdf = srdf_path.empty() ? urdf::Srdf{} : urdf::read_srdf(srdf_path, options.max_bytes);
-  const std::string text = urdf::resolve_meshes(path, options.package_dirs, options.max_bytes);
+  const urdf::Srdf srdf = srdf_of(path, robot.own().text("name"), options, rights, allowance, scene);
+  const std::string text =
+      urdf::resolve_meshes(file, path, "collision", options.package_dirs, rights, options.max_bytes);
   const std::vector<urdf::Mimic> mimics = urdf::read_mimics(robot, scene);
   try {
     build_model(text, root_is_fixed(robot, srdf, options.root), scene);
     couple(mimics, scene);
-    build_geometry(text, options.max_bytes, scene);
+    build_geometry(text, std::make_shared<urdf::MeshLoader>(rights, path, options.max_bytes), scene);
   } catch (const std::exception& error) {
     const std::string what = error.what();
     throw std::invalid_argument(what.starts_with(path) ? what : path + ": " + what);
   }
+  urdf::warn_about_dropped(robot, scene);
   apply_srdf(srdf, mimics, scene);
   build_pairs(srdf, scene);
   drop_overlapping_pairs(scene);
@@ -229,8 +243,7 @@ Scene load_urdf(const std::string& path, const LoadOptions& options) {
     io::add_floor_once(scene, options.friction);
     put_on_floor(scene);
   }
-  validate(scene);
-  scene.sources.push_back(io::source_of(path, options));
+  io::finish(path, options, scene);
   return scene;
 }
 

@@ -1,13 +1,11 @@
 #include "urdf_meshes.hpp"
 
-#include "taut/math/interruption.hpp"
-
 #include <coal/BVH/BVH_model.h>
 
-#include <array>
 #include <stdexcept>
 
 #include "taut/io/limits.hpp"
+#include "taut/math/interruption.hpp"
 
 namespace taut::urdf {
 
@@ -16,13 +14,14 @@ coal::BVHModelPtr_t MeshLoader::load(const std::string& path, const coal::Vec3s&
   auto& model = made_[{path, {scale[0], scale[1], scale[2]}}];
   if (model) return model;
   auto found = files_.find(path);
-  if (found == files_.end()) found = files_.emplace(path, reader_.read(path)).first;
+  if (found == files_.end()) found = files_.emplace(path, reader_.read(path, asker_)).first;
   std::vector<coal::Vec3s> vertices;
   vertices.reserve(found->second.vertices.size());
   for (const Eigen::Vector3d& v : found->second.vertices) {
     vertices.push_back(v.cwiseProduct(scale));
     if (!vertices.back().allFinite() || vertices.back().cwiseAbs().maxCoeff() > limits::kFarthest) {
-      throw std::invalid_argument(path + ": a vertex is not finite or farther than 1e9 m from the origin");
+      throw std::invalid_argument(asker_ + ": '" + path +
+                                  "': a vertex is not finite or farther than 1e9 m from the origin");
     }
   }
   std::vector<coal::Triangle> faces;

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "dropped.hpp"
 #include "taut/io/errors.hpp"
 
 namespace taut::urdf {
@@ -18,31 +19,44 @@ using xml::Element;
 
 namespace {
 
-// The folders in which a mesh path may start: those given, the file's own, and all above it, one of which holds the
-// package that the file is part of.
-std::vector<fs::path> search_folders(const std::string& urdf_path, const std::vector<std::string>& package_dirs) {
-  std::vector<fs::path> folders(package_dirs.begin(), package_dirs.end());
-  for (fs::path folder = fs::absolute(urdf_path).lexically_normal().parent_path();; folder = folder.parent_path()) {
-    folders.push_back(folder);
-    if (folder == folder.parent_path()) return folders;
+// Where a mesh is, of the places that its URI may mean the first that has it and may be read. The places are those of
+// `package_dirs`, the file's own folder and all above it, one of which holds the package that the file is part of.
+fs::path find_mesh(const std::string& uri, const std::vector<std::string>& package_dirs, io::ReadingRights& rights,
+                   const std::string& asker) {
+  std::string path = uri;
+  bool in_package = false;
+  for (const std::string scheme : {"package://", "model://", "file://"}) {
+    if (!uri.starts_with(scheme)) continue;
+    path = uri.substr(scheme.size());
+    in_package = scheme != "file://";
+    if (in_package) path.erase(0, path.find_first_not_of('/'));  // some write package:///name
   }
-}
-
-fs::path find_mesh(const std::string& uri, const std::vector<fs::path>& folders) {
-  std::string rest = uri;
-  for (const char* scheme : {"package://", "model://", "file://"}) {
-    if (uri.starts_with(scheme)) rest = uri.substr(std::string(scheme).size());
-  }
-  if (fs::path(rest).is_absolute()) return fs::is_regular_file(rest) ? fs::path(rest) : fs::path();
-  // A package that was unpacked under another name is still found from inside it.
-  const std::size_t slash = rest.find('/');
-  const std::string inside = uri == rest || slash == std::string::npos ? "" : rest.substr(slash + 1);
-  for (const std::string& tail : {rest, inside}) {
-    for (const fs::path& folder : folders) {
-      if (!tail.empty() && fs::is_regular_file(folder / tail)) return folder / tail;
+  std::vector<fs::path> places;
+  if (fs::path(path).is_absolute()) {
+    places.emplace_back(path);
+  } else {
+    const std::size_t slash = std::min(path.find('/'), path.size());
+    const std::string inside = in_package && slash < path.size() ? path.substr(slash + 1) : "";
+    if (const fs::path package = in_package ? rights.package(path.substr(0, slash)) : ""; !package.empty()) {
+      places.push_back(package / inside);
+    }
+    // A package that was unpacked under another name is still found from inside it.
+    for (const std::string& tail : {path, inside}) {
+      if (tail.empty()) continue;
+      for (const std::string& folder : package_dirs) places.push_back(fs::path(folder) / tail);
+      for (const fs::path& folder : rights.above()) places.push_back(folder / tail);
     }
   }
-  return {};
+  fs::path refused;
+  for (const fs::path& place : places) {
+    std::error_code error;
+    if (!fs::is_regular_file(place, error)) continue;
+    if (rights.admits(place)) return place;
+    if (refused.empty()) refused = place;
+  }
+  if (refused.empty()) throw FileNotFound(uri, asker);
+  rights.require(refused, asker);
+  return refused;
 }
 
 double mass_of(const Element& link) {
@@ -70,33 +84,28 @@ std::vector<JointLinks> joint_links(const Element& robot) {
 
 }  // namespace
 
-std::string resolve_meshes(const std::string& path, const std::vector<std::string>& package_dirs,
+std::string resolve_meshes(const std::string& text, const std::string& path, const char* shapes,
+                           const std::vector<std::string>& package_dirs, io::ReadingRights& rights,
                            std::size_t max_bytes) {
   tinyxml2::XMLDocument document;
-  xml::parse_file(path, max_bytes, document);
-  const auto folders = search_folders(path, package_dirs);
+  xml::parse(text, path, max_bytes, document);
   for (auto* link = document.RootElement()->FirstChildElement("link"); link; link = link->NextSiblingElement("link")) {
-    for (auto* shape = link->FirstChildElement("collision"); shape; shape = shape->NextSiblingElement("collision")) {
+    const std::string name = link->Attribute("name") ? link->Attribute("name") : "";
+    for (auto* shape = link->FirstChildElement(shapes); shape; shape = shape->NextSiblingElement(shapes)) {
       auto* geometry = shape->FirstChildElement("geometry");
       auto* what = geometry ? geometry->FirstChildElement() : nullptr;
       static const std::set<std::string> known{"mesh", "box", "cylinder", "sphere", "capsule"};
       if (!what || !known.contains(what->Name())) {
-        const char* name = link->Attribute("name");
         throw std::invalid_argument(
-            path + ": <collision> of link '" + (name ? name : "") + "' has " +
+            path + ": <" + shapes + "> of link '" + name + "' has " +
             (what ? "the unknown geometry <" + std::string(what->Name()) + ">" : "no geometry"));
       }
       auto* mesh = geometry->FirstChildElement("mesh");
       if (!mesh) continue;
-      const char* uri = mesh->Attribute("filename");
-      const fs::path file = uri ? find_mesh(uri, folders) : fs::path();
-      if (file.empty()) {
-        const char* name = link->Attribute("name");
-        throw std::invalid_argument(path + ": <mesh> of link '" + (name ? name : "") + "' (line " +
-                                    std::to_string(mesh->GetLineNum()) + "): filename=\"" + (uri ? uri : "") +
-                                    "\" is not there");
-      }
-      mesh->SetAttribute("filename", file.c_str());
+      const std::string uri = mesh->Attribute("filename") ? mesh->Attribute("filename") : "";
+      const std::string asker = path + ": <mesh> of link '" + name + "' (line " + std::to_string(mesh->GetLineNum()) +
+                                "): filename=\"" + uri + "\"";
+      mesh->SetAttribute("filename", find_mesh(uri, package_dirs, rights, asker).c_str());
     }
   }
   tinyxml2::XMLPrinter printer;
@@ -142,6 +151,7 @@ std::vector<Mimic> read_mimics(const Element& robot, Scene& scene) {
 
   std::vector<Mimic> mimics;
   std::set<std::string> done, begun;
+  io::Dropped alone;
   const auto visit = [&](const auto& self, const Element& joint) -> void {
     const std::string name = joint.own().text("name");
     const auto followed = joint.all("mimic");
@@ -149,8 +159,8 @@ std::vector<Mimic> read_mimics(const Element& robot, Scene& scene) {
     const Attributes a(followed[0]->attributes, joint.where() + ": <mimic>");
     const auto leader = joints.find(a.required("joint"));
     if (leader == joints.end()) {
-      return scene.warn("urdf: joint '" + name + "' mimics '" + a.text("joint") +
-                        "', which is not there: it moves on its own");
+      return alone.add("urdf: joints that follow one that is not there move on their own",
+                       name + " after " + a.text("joint"));
     }
     begun.insert(name);
     if (begun.contains(leader->first)) a.fail("joint", "closes a circle: it follows '" + name + "' itself");
@@ -162,22 +172,30 @@ std::vector<Mimic> read_mimics(const Element& robot, Scene& scene) {
     mimics.push_back({name, leader->first, a.number("multiplier", 1.0), a.number("offset", 0.0)});
   };
   for (const Element* joint : robot.all("joint")) visit(visit, *joint);
+  alone.warn(scene);
   return mimics;
 }
 
-std::string find_srdf(const std::string& urdf_path, const std::string& robot_name) {
+std::string find_srdf(const std::string& urdf_path, const std::string& robot_name, const io::ReadingRights& rights,
+                      std::size_t max_bytes, Scene& scene) {
+  io::Allowance allowance = xml::allowance(max_bytes);  // of those looked into
   const fs::path folder = fs::absolute(urdf_path).parent_path();
   const std::string stem = fs::path(urdf_path).stem().string();
   std::vector<fs::path> same_robot;
   for (const fs::path& place : {folder, folder / ".." / "srdf"}) {
-    const fs::path twin = place / (stem + ".srdf");
-    if (fs::is_regular_file(twin)) return twin.lexically_normal().string();
     std::error_code missing;
+    const fs::path twin = (place / (stem + ".srdf")).lexically_normal();
+    if (fs::is_regular_file(twin, missing)) {
+      if (rights.admits(twin)) return twin.string();
+      scene.warn("urdf: '" + twin.string() + "' is outside of the folders that the file may read, and is not used");
+    }
     for (const auto& entry : fs::directory_iterator(place, missing)) {
-      if (entry.path().extension() != ".srdf" || !entry.is_regular_file()) continue;
+      if (entry.path().extension() != ".srdf" || !entry.is_regular_file(missing) || !rights.admits(entry.path())) {
+        continue;
+      }
       tinyxml2::XMLDocument document;  // a broken file of another robot is none of our business
       try {
-        xml::parse_file(entry.path().string(), limits::kBytes, document);
+        xml::parse(rights.read(entry.path(), urdf_path, allowance), entry.path().string(), max_bytes, document);
       } catch (const std::exception&) {
         continue;
       }
@@ -188,10 +206,10 @@ std::string find_srdf(const std::string& urdf_path, const std::string& robot_nam
   return same_robot.size() == 1 ? same_robot[0].lexically_normal().string() : "";
 }
 
-Srdf read_srdf(const std::string& path, std::size_t max_bytes) {
+Srdf read_srdf(const std::string& text, const std::string& path, std::size_t max_bytes) {
   Srdf srdf;
   srdf.path = path;
-  const Element root = xml::read(path, "", max_bytes);
+  const Element root = xml::parse(text, path, max_bytes);
   if (root.tag != "robot") root.own().fail("the root element of an SRDF file is <robot>");
   for (const Element* joint : root.all("virtual_joint")) srdf.virtual_joint = joint->own().text("type");
   for (const Element* pair : root.all("disable_collisions")) {

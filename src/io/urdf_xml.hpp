@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "reading_rights.hpp"
 #include "taut/io/load.hpp"
 #include "xml.hpp"
 
@@ -13,8 +14,10 @@
 /// name the element.
 namespace taut::urdf {
 
-/// The file as text, its mesh paths made absolute. Throws std::invalid_argument for a mesh that is nowhere.
-std::string resolve_meshes(const std::string& path, const std::vector<std::string>& package_dirs,
+/// The text of a file with the mesh paths of its `shapes` ("collision" or "visual") made absolute. Throws FileNotFound
+/// for a mesh that is nowhere, std::invalid_argument for one that may not be read.
+std::string resolve_meshes(const std::string& text, const std::string& path, const char* shapes,
+                           const std::vector<std::string>& package_dirs, io::ReadingRights& rights,
                            std::size_t max_bytes);
 
 /// Throws std::invalid_argument for links that are not one tree or too many, for joints to links that are not there,
@@ -46,9 +49,10 @@ struct Srdf {
 };
 
 /// The file that belongs to a URDF: the one of the same name beside it or in ../srdf, else the only one there whose
-/// robot has the same name. Empty if there is none.
-std::string find_srdf(const std::string& urdf_path, const std::string& robot_name);
+/// robot has the same name. Empty if there is none, or none that may be read.
+std::string find_srdf(const std::string& urdf_path, const std::string& robot_name, const io::ReadingRights& rights,
+                      std::size_t max_bytes, Scene& scene);
 
-Srdf read_srdf(const std::string& path, std::size_t max_bytes);
+Srdf read_srdf(const std::string& text, const std::string& path, std::size_t max_bytes);
 
 }  // namespace taut::urdf

@@ -9,8 +9,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "file_content.hpp"
-#include "taut/io/errors.hpp"
+#include "reading_rights.hpp"
 #include "taut/math/interruption.hpp"
 
 namespace taut::xml {
@@ -66,49 +65,34 @@ void check_size(const std::string& name, const std::string& text, std::size_t ma
     elements += text[i] == '<' && i + 1 < text.size() && text[i + 1] != '/';
     attributes += text[i] == '=';
   }
-  const auto check = [&](const char* what, std::size_t count, std::size_t share) {
-    if (count > max_bytes / share) {
+  const auto check = [&](const char* what, std::size_t count, std::size_t most) {
+    if (count > most) {
       throw std::invalid_argument(name + ": has " + std::to_string(count) + " " + what + ", a model may have " +
-                                  std::to_string(max_bytes / share) + " (max_bytes of load raises that)");
+                                  std::to_string(most) + " (max_bytes of load raises that)");
     }
   };
-  check("elements", elements, limits::kElementShare);
-  check("attributes", attributes, limits::kAttributeShare);
-}
-
-void parse(const std::string& name, const std::string& text, std::size_t max_bytes, tinyxml2::XMLDocument& document) {
-  check_size(name, text, max_bytes);
-  if (document.Parse(text.data(), text.size()) != tinyxml2::XML_SUCCESS) {
-    const std::string what = document.ErrorStr();  // it may quote the text
-    throw std::invalid_argument(name +
-                                ": malformed XML: " + (is_utf8(what) ? what.substr(0, 300) : document.ErrorName()));
-  }
-  if (!document.RootElement()) throw std::invalid_argument(name + ": malformed XML: no root element");
-  for (const auto* node = document.FirstChild(); node; node = node->NextSibling()) {
-    // Entities are not expanded by anyone; a file that declares some means something else than what would be read.
-    if (node->ToUnknown() && std::string_view(node->Value()).find("ENTITY") != std::string_view::npos) {
-      throw std::invalid_argument(name + ": malformed XML: entities (<!ENTITY …>) are not supported");
-    }
-  }
+  check("elements", elements, limits::elements(max_bytes));
+  check("attributes", attributes, limits::attributes(max_bytes));
 }
 
 class Reader {
  public:
-  Reader(std::string include_tag, std::size_t max_bytes)
+  explicit Reader(std::size_t max_bytes) : max_bytes_(max_bytes), allowance_(allowance(max_bytes)) {}
+  Reader(std::string include_tag, const io::ReadingRights& rights, std::size_t max_bytes)
       : include_tag_(std::move(include_tag)),
+        rights_(&rights),
         max_bytes_(max_bytes),
-        allowance_(max_bytes / limits::kXmlShare, "the XML files") {}
+        allowance_(allowance(max_bytes)) {}
 
-  Element read(const fs::path& path) {
-    const std::string name = path.string();
-    if (!fs::is_regular_file(path)) throw FileNotFound(name);
-    // As in MuJoCo a file is included once, which also keeps it from including itself.
-    if (!seen_.insert(fs::weakly_canonical(path).string()).second) {
-      throw std::invalid_argument(name + ": file is included twice");
-    }
+  Element read(const std::string& path) {
+    folder_ = fs::path(path).parent_path();
+    seen_.insert(fs::weakly_canonical(path).string());
+    return parse(io::read_file(path, allowance_), path);
+  }
+
+  Element parse(const std::string& text, const std::string& name) {
     tinyxml2::XMLDocument document;
-    parse(name, allowance_.read(name), max_bytes_, document);
-    if (folder_.empty()) folder_ = path.parent_path().empty() ? fs::path(".") : path.parent_path();
+    xml::parse(text, name, max_bytes_, document);
     return convert(*document.RootElement(), name);
   }
 
@@ -123,9 +107,9 @@ class Reader {
       throw std::invalid_argument(element.where() + ": is nested deeper than " + std::to_string(limits::kDepth) +
                                   " elements");
     }
-    if (++elements_ > max_bytes_ / limits::kElementShare) {
+    if (++elements_ > limits::elements(max_bytes_)) {
       throw std::invalid_argument(element.where() + ": with the files included there are more than " +
-                                  std::to_string(max_bytes_ / limits::kElementShare) +
+                                  std::to_string(limits::elements(max_bytes_)) +
                                   " elements (max_bytes of load raises that)");
     }
     for (const auto* a = node.FirstAttribute(); a; a = a->Next()) {
@@ -141,12 +125,11 @@ class Reader {
         element.children.push_back(std::move(converted));
         continue;
       }
-      const fs::path included = converted.own().required("file");
       const Nesting within(includes_);
       if (includes_ > limits::kIncludes) {
         converted.own().fail("file", "is included through more than " + std::to_string(limits::kIncludes) + " files");
       }
-      Element root = read(included.is_absolute() ? included : folder_ / included);
+      Element root = include(converted);
       for (Element& grandchild : root.children) element.children.push_back(std::move(grandchild));
     }
     return element;
@@ -161,7 +144,18 @@ class Reader {
     int& level_;
   };
 
+  Element include(const Element& element) {
+    const fs::path path = folder_ / element.own().required("file");  // an absolute one stands for itself
+    const std::string text = rights_->read(path, element.where(), allowance_);
+    // As in MuJoCo a file is included once, which also keeps it from including itself.
+    if (!seen_.insert(fs::weakly_canonical(path).string()).second) {
+      throw std::invalid_argument(path.string() + ": file is included twice");
+    }
+    return parse(text, path.string());
+  }
+
   std::string include_tag_;
+  const io::ReadingRights* rights_ = nullptr;
   std::size_t max_bytes_;
   io::Allowance allowance_;
   int depth_ = 0, includes_ = 0;
@@ -280,12 +274,32 @@ std::vector<const Element*> Element::all(const std::string& child_tag) const {
   return found;
 }
 
-Element read(const std::string& path, const std::string& include_tag, std::size_t max_bytes) {
-  return Reader(include_tag, max_bytes).read(path);
+io::Allowance allowance(std::size_t max_bytes) { return {max_bytes / limits::kXmlShare, "the XML files"}; }
+
+Element read(const std::string& path, const std::string& include_tag, const io::ReadingRights& rights,
+             std::size_t max_bytes) {
+  return Reader(include_tag, rights, max_bytes).read(path);
 }
 
-void parse_file(const std::string& path, std::size_t max_bytes, tinyxml2::XMLDocument& document) {
-  parse(path, io::Allowance(max_bytes / limits::kXmlShare, "the XML files").read(path), max_bytes, document);
+Element parse(const std::string& text, const std::string& name, std::size_t max_bytes) {
+  return Reader(max_bytes).parse(text, name);
+}
+
+void parse(const std::string& text, const std::string& name, std::size_t max_bytes, tinyxml2::XMLDocument& document) {
+  check_size(name, text, max_bytes);
+  const tinyxml2::XMLError error = document.Parse(text.data(), text.size());
+  if (error != tinyxml2::XML_SUCCESS) {  // the text is not quoted: it may be a file that is nobody's business
+    const int line = document.ErrorLineNum();
+    throw std::invalid_argument(name + ": malformed XML" + (line > 0 ? " in line " + std::to_string(line) : "") + ": " +
+                                document.ErrorName());
+  }
+  if (!document.RootElement()) throw std::invalid_argument(name + ": malformed XML: no root element");
+  for (const auto* node = document.FirstChild(); node; node = node->NextSibling()) {
+    // Entities are not expanded by anyone; a file that declares some means something else than what would be read.
+    if (node->ToUnknown() && std::string_view(node->Value()).find("ENTITY") != std::string_view::npos) {
+      throw std::invalid_argument(name + ": malformed XML: entities (<!ENTITY …>) are not supported");
+    }
+  }
 }
 
 }  // namespace taut::xml

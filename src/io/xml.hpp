@@ -8,10 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "allowance.hpp"
 #include "taut/io/limits.hpp"
 
 namespace tinyxml2 {
 class XMLDocument;
+}
+
+namespace taut::io {
+class ReadingRights;
 }
 
 namespace taut::xml {
@@ -65,15 +70,22 @@ struct Element {
   std::vector<const Element*> all(const std::string& child_tag) const;
 };
 
-/// Reads a file; `include_tag`, if not empty, names the element that is replaced by the children of another file's
-/// root, whose path is relative to the first file's folder. Throws FileNotFound, or std::invalid_argument for malformed
-/// XML.
+/// What the XML files of a model may have together.
+io::Allowance allowance(std::size_t max_bytes);
+
+/// Reads a file that the caller named, with elements `include_tag` replaced by the children of another file's root,
+/// whose path is relative to the first file's folder and has to be admitted by `rights`. Throws as `io::read_file` and
+/// `io::ReadingRights::read` do, and std::invalid_argument for malformed XML.
 ///
 /// The files together have at most `max_bytes` / limits::kXmlShare; limits::kDepth and limits::kIncludes hold.
-Element read(const std::string& path, const std::string& include_tag = "", std::size_t max_bytes = limits::kBytes);
+Element read(const std::string& path, const std::string& include_tag, const io::ReadingRights& rights,
+             std::size_t max_bytes);
 
-/// One file as the parser has it, within the same bounds; it has a root element.
-void parse_file(const std::string& path, std::size_t max_bytes, tinyxml2::XMLDocument& document);
+/// Reads what stands in a file of that name, within the same bounds.
+Element parse(const std::string& text, const std::string& name, std::size_t max_bytes);
+
+/// The same as the parser has it, which has a root element. Throws std::invalid_argument, naming file and line.
+void parse(const std::string& text, const std::string& name, std::size_t max_bytes, tinyxml2::XMLDocument& document);
 
 /// The beginning of a text, to be quoted.
 std::string abridged(const std::string& text);

@@ -171,9 +171,9 @@ TEST(MjcfWarnings, NameWhatIsNotSupportedOnce) {
       "<tendon><fixed><joint joint='j' coef='1'/></fixed></tendon><equality><flex flex='f'/></equality>"
       "<actuator><velocity joint='j'/><velocity joint='j'/></actuator><sensor><jointpos joint='j'/></sensor>");
   std::vector<std::string> warnings = scene.warnings;
-  EXPECT_EQ(warnings.size(), 7u) << ::testing::PrintToString(warnings);
+  EXPECT_EQ(warnings.size(), 9u) << ::testing::PrintToString(warnings);
   for (const char* what : {"tendon elements", "equality flex elements", "option density", "velocity actuators",
-                           "solref", "condim 4 and 6", "replicate elements"}) {
+                           "solref", "condim 4 and 6", "replicate elements", "sensor elements", "MuJoCo's step"}) {
     EXPECT_EQ(std::count_if(warnings.begin(), warnings.end(),
                             [&](const std::string& w) { return w.find(what) != std::string::npos; }),
               1)
@@ -182,6 +182,14 @@ TEST(MjcfWarnings, NameWhatIsNotSupportedOnce) {
 }
 
 TEST(MjcfWarnings, AreAbsentFromAPlainModel) { EXPECT_TRUE(load_text(kChain).warnings.empty()); }
+
+TEST(MjcfErrors, AMissingMeshIsAFileThatIsNotThere) {
+  const auto message =
+      test::message_of<FileNotFound>([] { load_text("<asset><mesh name='m' file='gone.stl'/></asset>"); });
+  for (const char* named : {"<mesh name=\"m\"> (line", "file=\"gone.stl\""}) {
+    EXPECT_NE(message.find(named), std::string::npos) << message;
+  }
+}
 
 TEST(MjcfErrors, NameFileElementAndValue) {
   const auto body = [](const std::string& inside) {
@@ -210,7 +218,6 @@ TEST(MjcfErrors, NameFileElementAndValue) {
       {body("<joint/>" + ball) + "<actuator><motor joint='k'/></actuator>", "joint=\"k\""},
       {body("<joint/>" + ball) + "<keyframe><key qpos='1 2'/></keyframe>", "2 numbers instead of 1"},
       {body("<joint/>" + ball) + "<contact><exclude body1='x' body2='y'/></contact>", "body2=\"y\""},
-      {"<asset><mesh file='gone.stl'/></asset>" + body("<joint/>" + ball), "gone.stl"},
       {"<compiler coordinate='global'/>", "global"},
       {"<compiler autolimits='false'/>" + body("<joint range='0 1'/>" + ball), "autolimits"},
       {"<worldbody><geom size='0.1'></worldbody>", "malformed"},

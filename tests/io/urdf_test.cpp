@@ -114,8 +114,9 @@ TEST(Urdf, AMimicOfNoJointIsWarnedAbout) {
                            joint("wrist", "revolute", "trunk", "tool", kLimit + "<mimic joint='gone'/>");
   const Scene scene = load(folder.write("leg.urdf", leg(tool)));
   EXPECT_TRUE(scene.couplings.empty());
-  EXPECT_EQ(scene.warnings, std::vector<std::string>{"urdf: joint 'wrist' mimics 'gone', which is not there: it moves "
-                                                     "on its own"});
+  ASSERT_FALSE(scene.warnings.empty());
+  EXPECT_EQ(scene.warnings[0],
+            "urdf: joints that follow one that is not there move on their own: 1 (wrist after gone)");
 }
 
 TEST(Urdf, NeutralIsPutDownOnTheFloor) {
@@ -199,10 +200,18 @@ TEST(Urdf, FrictionIsOverridden) {
   EXPECT_EQ(load(folder.path("leg.urdf")).surfaces[0].friction, Surface{}.friction);
 }
 
+TEST(UrdfErrors, AMissingMeshIsAFileThatIsNotThere) {
+  const test::TempFolder folder;
+  const std::string path = folder.write("bad.urdf", leg(link("trunk", "<mesh filename='package://gone/a.stl'/>")));
+  const std::string message = test::message_of<FileNotFound>([&] { load(path); });
+  for (const char* named : {"bad.urdf", "link 'trunk'", "package://gone/a.stl"}) {
+    EXPECT_NE(message.find(named), std::string::npos) << message;
+  }
+}
+
 TEST(UrdfErrors, NameFileElementAndValue) {
   const test::TempFolder folder;
   const std::vector<std::pair<std::string, std::string>> cases{
-      {leg(link("trunk", "<mesh filename='package://gone/a.stl'/>")), "package://gone/a.stl"},
       {leg(link("trunk", "", "-1")), "value=\"-1\""},
       {leg(link("trunk", "") + link("tool", "", "0") + joint("wrist", "revolute", "trunk", "tool", kLimit)),
        "\"tool\""},

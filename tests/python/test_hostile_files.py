@@ -69,7 +69,7 @@ def test_a_flat_mesh_collides_as_a_plate(tmp_path):
     assert step.report.status == "converged"
     assert abs(q[2] - 0.5e-4) < 1e-6  # half of the plate's thickness, 1e-4 of its extent
     assert np.abs(v).max() < 1e-6
-    assert np.sum([impulse[2] for impulse in step.impulses]) == pytest.approx(9.81e-3, rel=1e-6)
+    assert np.sum([impulse[2] for impulse in step.impulses]) == pytest.approx(9.81e-3, rel=1e-4)
 
 
 def test_a_ball_comes_to_rest_on_a_flat_mesh(tmp_path):
@@ -92,7 +92,7 @@ def test_the_bound_on_meshes_can_be_raised(tmp_path):
         assert taut.load(path, max_bytes=1_000_000).geometry.ngeoms == 1
 
 
-def test_mujoco_and_taut_read_the_same_mesh_files(tmp_path):
+def test_mesh_files_of_three_kinds_hold_the_same_corners(tmp_path):
     """The same vertices from binary and textual STL and from OBJ, as a hull shows them."""
     corners = [(0, 0, 0), (1, 0, 0), (0, 2, 0), (0, 0, 3)]
     faces = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]

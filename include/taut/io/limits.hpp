@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 namespace taut {
@@ -15,12 +16,19 @@ constexpr int kDepth = 500;                             ///< elements within ele
 constexpr int kIncludes = 100;                          ///< files within files
 constexpr int kBodies = 10'000;                         ///< bodies or links
 constexpr int kChain = 1000;                            ///< links one after the other
-constexpr int kDofs = 3000;                             ///< degrees of freedom
-constexpr int kShapes = 2000;                           ///< shapes that collide
-constexpr std::size_t kPairs = 500'000;                 ///< pairs of shapes that may touch
+constexpr int kDofs = 20'000;                            ///< degrees of freedom
+constexpr int kShapes = 5000;                           ///< shapes that collide
+constexpr std::size_t kPairs = 4'000'000;                ///< pairs of shapes that may touch
 constexpr int kHeights = 1 << 20;                       ///< elevations of a height field
 constexpr double kFarthest = 1e9;                       ///< m: any coordinate or size
 constexpr double kLargest = 1e15;                       ///< any other number that must be finite
+
+constexpr std::size_t elements(std::size_t max_bytes) {
+  return std::max<std::size_t>(max_bytes / kElementShare, 10'000);
+}
+constexpr std::size_t attributes(std::size_t max_bytes) {
+  return std::max<std::size_t>(max_bytes / kAttributeShare, 100'000);
+}
 }  // namespace limits
 
 }  // namespace taut

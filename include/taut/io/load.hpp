@@ -25,14 +25,22 @@ struct LoadOptions {
   Root root = Root::automatic;  ///< URDF only
   std::string srdf = {};        ///< URDF only; empty: looked for beside the file and in ../srdf
   std::size_t max_bytes = limits::kBytes;  ///< of the meshes together; the other bounds follow from it (limits.hpp)
+  /// Folders below which includes and meshes may lie, besides those of the file itself and of its package:
+  /// docs/files.md.
+  std::vector<std::string> allow = {};
+  bool trust = false;   ///< files may be read wherever the file asks for them
+  bool strict = false;  ///< what would stand in `Scene::warnings` is an error
 };
 
 /// Reads a URDF (<robot>) or an MJCF (<mujoco>) file, told apart by the root element.
 ///
-/// Throws FileNotFound naming the path, and std::invalid_argument naming file, element and value for what is malformed
-/// or impossible: a missing mesh, a moving body without mass, a negative friction. What a file asks for and taut does
-/// not do stands in `Scene::warnings`.
+/// Throws FileNotFound and PermissionDenied naming the path, and std::invalid_argument naming file, element and value
+/// for what is malformed or impossible (a moving body without mass, a negative friction) and for files that the file
+/// may not read. What a file asks for and taut does not do stands in `Scene::warnings`.
 Scene load(const std::string& path, const LoadOptions& options = {});
+
+/// What `load` tells by the root element. Throws as it does, also for a root that is neither.
+bool is_mjcf(const std::string& path, const LoadOptions& options = {});
 
 /// Meshes become their convex hulls. Shapes of one joint and of neighbouring joints do not collide, nor do those that
 /// an SRDF disables; pairs that overlap in q0 are dropped, with a warning.
@@ -46,5 +54,8 @@ Scene load_urdf(const std::string& path, const LoadOptions& options = {});
 /// the body's frame, as everywhere in Pinocchio, while MuJoCo has its linear part in the world's. q0 is the first
 /// keyframe, else the configuration drawn in the file.
 Scene load_mjcf(const std::string& path, const LoadOptions& options = {});
+
+/// True if `file`, which may come from a stranger, may have `path` read for it: if `load` would, were `file` a model.
+bool may_read(const std::string& file, const std::string& path, const LoadOptions& options = {});
 
 }  // namespace taut

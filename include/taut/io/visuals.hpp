@@ -3,9 +3,8 @@
 #include <pinocchio/multibody.hpp>
 
 #include <string>
-#include <vector>
 
-#include "taut/io/limits.hpp"
+#include "taut/io/load.hpp"
 
 namespace taut {
 
@@ -14,16 +13,15 @@ namespace taut {
 /// file's colour, zero where it gives none; textures are left out. `meshPath` is the name of the mesh.
 ///
 /// Apart from loading, because triangles are large and only who looks needs them. Throws as `load` does.
-pinocchio::GeometryModel mjcf_visuals(const std::string& path, std::size_t max_bytes = limits::kBytes);
+pinocchio::GeometryModel mjcf_visuals(const std::string& path, const LoadOptions& options = {});
 
-/// What a URDF file shows, in the joints of its own model, whose root is fixed.
+/// What a URDF file shows, its <visual> elements, in the joints of its own model, whose root is fixed.
 struct UrdfVisuals {
   pinocchio::Model model;
   pinocchio::GeometryModel geometry;
 };
 
-/// Meshes are read as those that collide are. `package_dirs`: where `package://` starts. Throws as `load` does.
-UrdfVisuals urdf_visuals(const std::string& path, const std::vector<std::string>& package_dirs,
-                         std::size_t max_bytes = limits::kBytes);
+/// Files are read as `load` reads those of shapes that collide, and what it throws is thrown.
+UrdfVisuals urdf_visuals(const std::string& path, const LoadOptions& options = {});
 
 }  // namespace taut

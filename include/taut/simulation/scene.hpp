@@ -14,6 +14,7 @@
 #include "taut/constraints/coupling.hpp"
 #include "taut/constraints/joint.hpp"
 #include "taut/constraints/loop.hpp"
+#include "taut/io/limits.hpp"
 
 namespace taut {
 
@@ -51,6 +52,9 @@ struct Source {
   std::string prefix = {};  ///< of its names in the scene
   int joints_before = 0;    ///< joint k of the file is joint k + joints_before of the scene; its world is the world
   pinocchio::SE3 placement = pinocchio::SE3::Identity();  ///< of its world
+  std::vector<std::string> allow = {};                    ///< folders, absolute, that it may read besides its own
+  bool trust = false;                                     ///< it may read everything
+  std::size_t max_bytes = limits::kBytes;                 ///< its meshes may have together
 };
 
 /// A world: one Pinocchio model holding every robot and free body, its shapes, and what Pinocchio has no place for.

@@ -39,6 +39,8 @@ def export(
     forces: Annotated[bool, typer.Option("--forces/--no-forces", help="Contact forces, coloured by mode.")] = True,
     cones: Annotated[bool, typer.Option("--cones", help="Friction cones.")] = False,
     normals: Annotated[bool, typer.Option("--normals", help="Contact normals.")] = False,
+    allow: sources.Allow = None,
+    trust: sources.Trust = False,
 ) -> None:
     """Make a page, a picture or a film of a recording.
 
@@ -58,7 +60,7 @@ def export(
         raise ValueError("nothing was asked for: give --html, --png, --gif or --mp4 FILE")
     require_folders(*wanted.values())
     sources.need_viewer()
-    run = load_recording(recording)
+    run = load_recording(recording, allow=allow or (), trust=trust)
     for name, value in (("azimuth", azimuth), ("distance", distance)):
         if value is not None and not np.isfinite(value):
             raise ValueError(f"{name} is {value}, it must be finite")

@@ -22,6 +22,8 @@ def info(
     floor: Annotated[
         bool | None, typer.Option("--floor/--no-floor", help="Add a floor at z = 0, or not.", show_default=False)
     ] = None,
+    allow: sources.Allow = None,
+    trust: sources.Trust = False,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all of it to this file.")] = None,
 ) -> None:
     """Print joints, bodies, shapes, loops, poses, actuators and what the file asks for in vain.
@@ -32,7 +34,7 @@ def info(
         taut info robot.xml --json robot.json
     """
     require_folders(json)
-    scene = sources.open_scene(source, floor, quiet=True)
+    scene = sources.open_scene(source, floor, quiet=True, allow=allow, trust=trust)
     content = describe(scene)
     out = console()
     totals = (

@@ -40,6 +40,8 @@ def simulate(
         Path | None,
         typer.Option(metavar="FILE", help="Write states, contacts, impulses and reports to this .npz or .mcap file."),
     ] = None,
+    allow: sources.Allow = None,
+    trust: sources.Trust = False,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table to this file.")] = None,
 ) -> None:
     """Run a file or a ready-made scene and print how it went.
@@ -52,7 +54,7 @@ def simulate(
         taut simulate stack --seconds 10 --json stack.json
         taut simulate robot.urdf --floor --record out.npz   # taut view out.npz, taut.load_recording("out.npz")
     """
-    scene = sources.open_scene(source, floor)
+    scene = sources.open_scene(source, floor, allow=allow, trust=trust)
     for name, value in (("seconds", seconds), ("dt", dt)):
         if not 0 < value < np.inf:
             raise ValueError(f"{name} is {value}, it must be positive")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import difflib
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+import typer
 
 from .. import scenes
 from .._taut import Scene
@@ -17,8 +20,21 @@ OPEN = 1e-6  # m: what counts as an open loop
 
 FILE_OR_NAME = "A URDF or MJCF file, or the name of a ready-made scene."
 
+# Options of every command that opens a file: what that file may have read for it.
+Allow = Annotated[
+    list[Path] | None,
+    typer.Option("--allow", metavar="FOLDER", help="A folder the file may read besides its own; may be given again."),
+]
+Trust = Annotated[bool, typer.Option("--trust", help="The file may read everything.")]
 
-def open_scene(source: str, floor: bool | None = None, quiet: bool = False) -> Scene:
+
+def open_scene(
+    source: str,
+    floor: bool | None = None,
+    quiet: bool = False,
+    allow: Sequence[Path] | None = None,
+    trust: bool = False,
+) -> Scene:
     """The ready-made scene of that name, otherwise the file; what it asks for in vain is noted on stderr."""
     if source in scenes.names() and not Path(source).is_file():
         # Makers warn about nothing: what their files ask for in vain is known.
@@ -26,7 +42,7 @@ def open_scene(source: str, floor: bool | None = None, quiet: bool = False) -> S
     _require_file(source)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TautWarning)
-        scene = load(source, floor=floor)
+        scene = load(source, floor=floor, allow=allow or (), trust=trust)
     if not quiet:
         for what in scene.warnings:
             note(f"{Path(source).name}: {what}")

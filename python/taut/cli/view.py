@@ -39,6 +39,8 @@ def view(
     floor: Annotated[
         bool | None, typer.Option("--floor/--no-floor", help="Add a floor at z = 0, or not.", show_default=False)
     ] = None,
+    allow: sources.Allow = None,
+    trust: sources.Trust = False,
     play: Annotated[
         bool, typer.Option("--play/--no-play", help="Begin when a browser looks, or wait for the button.")
     ] = True,
@@ -72,7 +74,7 @@ def view(
     sources.need_viewer()
     from ..view import Page
 
-    player = _player(source, dt, solver, tolerance, hold, drop, velocity, floor)
+    player = _player(source, dt, solver, tolerance, hold, drop, velocity, floor, allow, trust)
     with Page(player, host=host, port=port, title=Path(source).name, token=token) as page, suppress(KeyboardInterrupt):
         console().print(
             f"[bold]{escape(Path(source).name)}[/] is at [bold]{page.url}[/]; Ctrl-C ends it", soft_wrap=True
@@ -89,7 +91,7 @@ def view(
         page.wait()
 
 
-def _player(source, dt, solver, tolerance, hold, drop, velocity, floor):
+def _player(source, dt, solver, tolerance, hold, drop, velocity, floor, allow, trust):
     from ..view import LivePlayer, RecordingPlayer
 
     if Path(source).suffix in RECORDINGS:
@@ -97,8 +99,8 @@ def _player(source, dt, solver, tolerance, hold, drop, velocity, floor):
         given |= {"--tolerance": tolerance != DEFAULTS.tolerance, "--velocity": velocity, "--floor": floor is not None}
         if asked := [option for option, value in given.items() if value]:
             raise ValueError(f"{', '.join(asked)} belongs to a simulation, and {Path(source).name} is a recording")
-        return RecordingPlayer(load_recording(source))
-    scene = sources.open_scene(source, floor)
+        return RecordingPlayer(load_recording(source, allow=allow or (), trust=trust))
+    scene = sources.open_scene(source, floor, allow=allow, trust=trust)
     v = np.zeros(scene.model.nv) if velocity is None else _numbers("velocity", velocity, scene.model.nv)
     player = LivePlayer(scene, sources.start(scene, drop), v, dt=dt, solver=solver, tolerance=tolerance)
     if hold and not sources.can_hold(scene):

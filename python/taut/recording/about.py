@@ -84,6 +84,9 @@ def _of_source(source: Source) -> dict[str, Any]:
         "joints_before": source.joints_before,
         "position": source.position.tolist(),
         "quaternion": source.quaternion.tolist(),
+        "allow": list(source.allow),  # for who watches the run; a file has no say in this, see rights.py
+        "trust": source.trust,
+        "max_bytes": source.max_bytes,
     }
 
 

@@ -16,6 +16,7 @@ from . import about
 from .columns import COLUMNS, STATUSES, check, sizes_of
 from .errors import damage_named
 from .forces import in_world
+from .rights import Rights
 
 
 class Recording:
@@ -55,10 +56,16 @@ class Recording:
     restart_v: np.ndarray
 
     def __init__(
-        self, metadata: dict[str, Any], columns: dict[str, np.ndarray], complete: bool = True, name: str = "recording"
+        self,
+        metadata: dict[str, Any],
+        columns: dict[str, np.ndarray],
+        complete: bool = True,
+        name: str = "recording",
+        rights: Rights | None = None,
     ) -> None:
         check(columns, sizes_of(metadata), name)
         self.metadata, self.complete, self.name = metadata, complete, name
+        self._rights = rights or Rights(name)
         for column in COLUMNS:
             setattr(self, column, columns[column])
 
@@ -131,7 +138,9 @@ class Recording:
         """Its bodies, shapes, surfaces and springs, as they were when the recording began, to look at; actuators and
         loops are not recorded."""
         with damage_named(Path(self.name)):
-            return about.restore_scene(self.metadata)
+            scene = about.restore_scene(self.metadata)
+        scene.sources = self._rights.confine(scene.sources)
+        return scene
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it all to an .npz or .mcap file; a recording that was not finished gets a finished file this way."""

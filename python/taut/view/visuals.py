@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-import xml.etree.ElementTree as xml
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import coal
 import numpy as np
 import pinocchio
 
-from .._taut import Scene, Source, _mjcf_visuals, _urdf_visuals
+from .._taut import Scene, Source, _is_mjcf, _mjcf_visuals, _urdf_visuals
 from .bodies import with_mass
 from .shapes import Mesh, box, mesh_of, mesh_of_plane
 
@@ -99,11 +98,10 @@ def _of_files(scene: Scene) -> list[Visual]:
     for number, source in enumerate(scene.sources):
         file = Path(source.path).name
         try:
-            root = xml.parse(source.path).getroot().tag
-            model = _mjcf(source) if root == "mujoco" else _urdf(scene, source)
+            model = _mjcf(source) if _is_mjcf(source) else _urdf(scene, source)
         except FileNotFoundError:
             warnings.warn(f"{file} is not where it was, and its meshes cannot be shown", stacklevel=3)
-        except (ValueError, RuntimeError, OSError, xml.ParseError) as error:
+        except (ValueError, RuntimeError, OSError) as error:
             warnings.warn(f"{file}: its meshes cannot be shown: {error}", stacklevel=3)
         else:
             found += [visual for visual in _of(model, f"file{number}") if visual.joint < scene.model.njoints]
@@ -112,9 +110,8 @@ def _of_files(scene: Scene) -> list[Visual]:
 
 def _urdf(scene: Scene, source: Source) -> pinocchio.GeometryModel:
     """In the scene's joints, which links are found in by their names: the file knows nothing of what holds its root."""
-    folders = [*source.package_dirs, *(str(folder) for folder in Path(source.path).parents)]
     alone, shown = pinocchio.Model(), pinocchio.GeometryModel()
-    _urdf_visuals(source.path, folders, alone, shown)
+    _urdf_visuals(source, alone, shown)
     for shape in shown.geometryObjects:
         link = alone.frames[shape.parentFrame]
         name = source.prefix + link.name
@@ -130,7 +127,7 @@ def _urdf(scene: Scene, source: Source) -> pinocchio.GeometryModel:
 def _mjcf(source: Source) -> pinocchio.GeometryModel:
     """In the scene's joints: the file's, after those that were there before."""
     shown = pinocchio.GeometryModel()
-    _mjcf_visuals(source.path, shown)
+    _mjcf_visuals(source, shown)
     world = pinocchio.XYZQUATToSE3(np.concatenate([source.position, source.quaternion]))
     for shape in shown.geometryObjects:
         if shape.parentJoint:
