@@ -132,10 +132,7 @@ double surface(const Simulator& simulator, const StepMultipliers& bars, const Pa
   const Instant when = simulator.options().instant();
   double result = 0.0;
   const auto shapes_of = [&](int contact) {
-    const auto& pair =
-        scene.geometry
-            .collisionPairs[static_cast<std::size_t>(record.contacts[static_cast<std::size_t>(contact)].pair)];
-    return std::pair<std::size_t, std::size_t>(pair.first, pair.second);
+    return simulator.pair_shapes(record.contacts[static_cast<std::size_t>(contact)].pair);
   };
   if (parameter.kind == Kind::friction) {
     for (const ImpulseResponse::Slide& slide : bars.response.slides()) {  // λ_t = μ λ_n d
@@ -173,7 +170,7 @@ VectorXd shape(const Simulator& simulator, const StepMultipliers& bars, const Pa
   for (const BlockMotion& motion : bars.motion.blocks()) {
     if (!motion.is_contact) continue;
     const Contact& contact = record.contacts[static_cast<std::size_t>(motion.block)];
-    const auto& pair = geometry.collisionPairs[static_cast<std::size_t>(contact.pair)];
+    const auto pair = simulator.pair_shapes(contact.pair);
     const auto index = static_cast<std::size_t>(parameter.index);
     if (pair.first != index && pair.second != index) continue;
     const auto& object = geometry.geometryObjects[index];

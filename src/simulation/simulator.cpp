@@ -127,6 +127,8 @@ void Simulator::list_joint_rows() {
 void Simulator::list_pairs() {
   const auto& objects = scene_->geometry.geometryObjects;
   const auto& pairs = scene_->geometry.collisionPairs;
+  pair_shapes_.clear();
+  for (const auto& pair : pairs) pair_shapes_.emplace_back(pair.first, pair.second);
   pair_mu_.assign(pairs.size(), nullptr);
   pair_restitution_.assign(pairs.size(), -1.0);
   const auto list = [&](const auto& by_names, auto&& take) {

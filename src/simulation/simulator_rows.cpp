@@ -19,7 +19,7 @@ bool Simulator::has_restitution() const {
 
 void Simulator::set_surfaces() {
   for (Contact& contact : record_.contacts) {
-    const auto& pair = scene_->geometry.collisionPairs[static_cast<std::size_t>(contact.pair)];
+    const auto& pair = pair_shapes_[static_cast<std::size_t>(contact.pair)];
     const double* own = pair_mu_[static_cast<std::size_t>(contact.pair)];
     contact.mu = own ? *own : scene_->combined_friction(pair.first, pair.second);
     const double e = pair_restitution_[static_cast<std::size_t>(contact.pair)];

@@ -1,5 +1,6 @@
 #include "taut/simulation/structure.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -147,6 +148,12 @@ void check_structure(const Scene& scene) {
     require_size(name, *array, model.nv, per_dof);
   }
   for (std::size_t j = 1; j < joints; ++j) {
+    // Pinocchio's algorithms on M take the joints of a subtree to follow each other, and are wrong where they do not.
+    const auto& before = model.supports[j - 1];
+    if (std::ranges::find(before, model.parents[j]) == before.end()) {
+      refuse("joint '" + model.names[j] + "' comes after the subtree of its parent '" + model.names[model.parents[j]] +
+             "' has ended; joints must be in depth-first order");
+    }
     if (model.joints[j].nq() != model.nqs[j] || model.joints[j].nv() != model.nvs[j]) {
       refuse("joint '" + model.names[j] + "' has " + std::to_string(model.joints[j].nq()) + " coordinates, nqs says " +
              std::to_string(model.nqs[j]));

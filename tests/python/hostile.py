@@ -256,11 +256,11 @@ XML: dict[str, Case] = {
     "2e5 bodies": (text("d.xml", f"<mujoco><worldbody>{'<body/>' * 200_000}</worldbody></mujoco>"), "10000 bodies"),
     "1e5 shapes": (
         text("e.xml", f"<mujoco><worldbody>{BALL * 100_000}</worldbody></mujoco>"),
-        "2000 shapes",
+        "3000 shapes",
     ),
     "5000 free bodies": (
         text("f.xml", "<mujoco><worldbody>" + f"<body><freejoint/>{BODY}</body>" * 5000 + "</worldbody></mujoco>"),
-        "3000 degrees of freedom",
+        "10000 degrees of freedom",
     ),
     "1000 shapes that touch": (
         text(

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "taut/collision/detector.hpp"
@@ -116,6 +117,10 @@ class Simulator {
   /// What differentiates the last step needs its scene as it was: throws std::invalid_argument naming what was edited
   /// since.
   void require_unedited() const;
+  /// Which two shapes a pair is of, as `Contact::pair` counts them.
+  std::pair<std::size_t, std::size_t> pair_shapes(int pair) const {
+    return pair_shapes_[static_cast<std::size_t>(pair)];
+  }
   /// Rows of the last step that bounced.
   std::span<const Bounce> bouncing() const { return bouncing_; }
 
@@ -165,6 +170,7 @@ class Simulator {
     int start, size, joint;
   };
   std::vector<UnitPart> unit_parts_;      ///< quaternions (4) and (cos, sin) couples (2) of q
+  std::vector<std::pair<std::size_t, std::size_t>> pair_shapes_;  ///< as they were: live ones may name any shape
   std::vector<const double*> pair_mu_;    ///< of a pair that has its own, where the scene has it; null: by rule
   std::vector<double> pair_restitution_;  ///< of a pair that has its own; negative: by rule
   bool bounces_ = false;                  ///< something in the scene has a restitution
