@@ -31,10 +31,8 @@ using taut::python::ArrayLike;
 using taut::python::placement;
 
 taut::LoadOptions options_of(const taut::Source& source) {
-  return {.package_dirs = source.package_dirs,
-          .max_bytes = source.max_bytes,
-          .allow = source.allow,
-          .trust = source.trust};
+  return {
+      .package_dirs = source.package_dirs, .max_bytes = source.max_bytes, .allow = source.allow, .trust = source.trust};
 }
 
 // Coal's shapes are copied: the scene must not depend on Python objects when it is used without the GIL.
