@@ -13,6 +13,7 @@
 #include "hull.hpp"
 #include "pairs.hpp"
 #include "source.hpp"
+#include "taut/io/errors.hpp"
 #include "taut/io/load.hpp"
 #include "taut/math/interruption.hpp"
 #include "urdf_dropped.hpp"
@@ -229,6 +230,8 @@ Scene load_urdf(const std::string& path, const LoadOptions& options) {
     build_model(text, root_is_fixed(robot, srdf, options.root), scene);
     couple(mimics, scene);
     build_geometry(text, std::make_shared<urdf::MeshLoader>(rights, path, options.max_bytes), scene);
+  } catch (const PermissionDenied&) {
+    throw;
   } catch (const std::exception& error) {
     const std::string what = error.what();
     throw std::invalid_argument(what.starts_with(path) ? what : path + ": " + what);

@@ -184,8 +184,8 @@ MESHES: dict[str, Case] = {
     "a gigabyte, mjcf": (sparse("big.stl", stl([], ((1 << 30) - 84) // 50), 1 << 30, "xml"), "max_bytes"),
     "a gigabyte, urdf": (sparse("big_.stl", stl([], ((1 << 30) - 84) // 50), 1 << 30, "urdf"), "max_bytes"),
     "a gigabyte of Collada": (sparse("big.dae", b"<COLLADA>", 1 << 30, "urdf"), "max_bytes"),
-    "a pipe": (pipe("pipe.stl", "xml"), "is not there"),
-    "Collada, nothing in it": (with_mesh("none.dae", b"", "urdf"), r"none\.dae: cannot be read"),
+    "a pipe": (pipe("pipe.stl", "xml"), "is not a regular file"),
+    "Collada, nothing in it": (with_mesh("none.dae", b"", "urdf"), r"none\.dae' cannot be read"),
     "Collada, 1e5 nodes deep": (
         with_mesh("deep.dae", COLLADA.format(nested("node", 100_000)).encode(), "urdf"),
         "read",
@@ -248,8 +248,14 @@ NUMBERS: dict[str, Case] = {
 XML: dict[str, Case] = {
     "a billion laughs, mjcf": (text("a.xml", laughs("mujoco")), "entities"),
     "a billion laughs, urdf": (text("a.urdf", laughs("robot", '<link name="a"/>')), "entities"),
-    "bodies 1e5 deep": (text("b.xml", f"<mujoco><worldbody>{nested('body', 100_000)}</worldbody></mujoco>"), "nest"),
-    "elements 1e5 deep, urdf": (text("b.urdf", f"<robot>{nested('a', 100_000)}</robot>"), "nest"),
+    "bodies 1e5 deep": (
+        text("b.xml", f"<mujoco><worldbody>{nested('body', 100_000)}</worldbody></mujoco>"),
+        "malformed XML in line 1: .*DEPTH",
+    ),
+    "elements 1e5 deep, urdf": (
+        text("b.urdf", f"<robot>{nested('a', 100_000)}</robot>"),
+        "malformed XML in line 1: .*DEPTH",
+    ),
     "120 nested includes": (included(120), "through more than 100 files"),
     "3000 nested includes": (included(3000), "through more than 100 files"),
     "1e6 bodies": (text("c.xml", f"<mujoco><worldbody>{'<body/>' * 1_000_000}</worldbody></mujoco>"), "max_bytes"),
@@ -289,9 +295,9 @@ XML: dict[str, Case] = {
     "a robot of nothing": (text("o.urdf", "<robot/>"), "0 trees"),
     "a gigabyte of zeros": (sparse("m.xml", b"", 1 << 30), "max_bytes"),
     "two gigabytes": (sparse("p.urdf", b"<robot>", 1 << 31), "max_bytes"),
-    "a pipe": (pipe("n.xml"), "no such file"),
-    "an endless device": (lambda folder: Path("/dev/zero"), "no such file"),
-    "a folder": (lambda folder: folder, "no such file"),
+    "a pipe": (pipe("n.xml"), "is not a regular file"),
+    "an endless device": (lambda folder: Path("/dev/zero"), "is not a regular file"),
+    "a folder": (lambda folder: folder, "is a folder"),
     "an SRDF of a gigabyte": (
         lambda folder: (sparse("q.srdf", b"<robot>", 1 << 30)(folder), text("q.urdf", urdf())(folder))[1],
         "max_bytes",
