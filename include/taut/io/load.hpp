@@ -24,12 +24,12 @@ struct LoadOptions {
       std::nullopt;             ///< replaces every coefficient of the file; contacts without friction keep none
   Root root = Root::automatic;  ///< URDF only
   std::string srdf = {};        ///< URDF only; empty: looked for beside the file and in ../srdf
-  std::size_t max_bytes = limits::kBytes;  ///< of the meshes together; the other bounds follow from it (limits.hpp)
   /// Folders below which includes and meshes may lie, besides those of the file itself and of its package:
   /// docs/files.md.
   std::vector<std::string> allow = {};
   bool trust = false;   ///< files may be read wherever the file asks for them
   bool strict = false;  ///< what would stand in `Scene::warnings` is an error
+  std::size_t max_bytes = limits::kBytes;  ///< of the meshes together; the other bounds follow from it (limits.hpp)
 };
 
 /// Reads a URDF (<robot>) or an MJCF (<mujoco>) file, told apart by the root element.
