@@ -74,6 +74,14 @@ def _thrown(**surface: float) -> Callable[[], Scene]:
     return make
 
 
+def _eccentric() -> Scene:
+    """Thrown shapes whose centres of mass are off their origins."""
+    scene = _thrown()()
+    for k in range(4):
+        scene.set_parameter(f"com:body_{k}", [0.02, -0.03, 0.01 * k])
+    return scene
+
+
 def _loops(compliance: float = 0.0) -> Callable[[], Scene]:
     """A pair of bodies for each kind of loop, and two hinges with a cam between them."""
 
@@ -177,6 +185,11 @@ CASES: dict[str, Case] = {
         "restitution", _thrown(restitution=0.6), sampling={**MIXED, "kick": 1.0, "speed": 1.0, "length": 200}
     ),
     "compliant": Case("contacts that give way", _thrown(compliance=1e-4), sampling=MIXED),
+    "eccentric": Case(
+        "centres of mass off their origins, in flight and rolling: fast",
+        _eccentric,
+        sampling={**MIXED, "kick": 3.0, "speed": 10.0, "push": 1e-2, "length": 200},
+    ),
     "pile": Case("bodies on bodies", lambda: scenes.make("pile", n=5), sampling={**MIXED, "speed": 1.0, "length": 600}),
     "loops": Case("every kind of loop, and a cam", _loops(), sampling={"speed": 1.0, "kick": 0.5}, share=0.2),
     "compliant_loops": Case("the same as springs", _loops(1e-4), sampling={"speed": 1.0, "kick": 0.5}, share=0.2),

@@ -27,14 +27,35 @@ Matrix3d unpacked(const Eigen::Matrix<double, 6, 1>& g) {
   return G;
 }
 
-// The gyroscopic torque of a free body is that of the middle of a step, m × I m instead of ω × I ω: what that adds to
-// the adjoint of I, for a multiplier w of the torque.
-Matrix3d midpoint_adjoint(const Matrix3d& I, const Vector3d& omega, const Vector3d& w, double dt) {
-  const Vector3d m = midpoint_spin(I, omega, dt);
-  const Matrix3d slope = gyroscopic_slope(I, m);
-  const Vector3d u = (2.0 * I + dt * slope).transpose().inverse() * (slope.transpose() * w);
-  return w.cross(omega) * omega.transpose() - w.cross(m) * m.transpose() + 2.0 * u * (m - omega).transpose() +
-         dt * u.cross(m) * m.transpose();
+// The effects of a free body are those of a step: the gyroscopic torque of its middle, m × I m instead of ω × I ω, and
+// a force m_b δ at the centre of mass. What that adds to the adjoint of (m_b, m_b c, I about the joint), for a
+// multiplier W of the forces.
+Vector10 step_adjoint(const pinocchio::Inertia& inertia, const Vector3d& omega, const pinocchio::Motion& W,
+                      const Instant& when) {
+  const Matrix3d I = inertia.inertia().matrix();
+  const Vector3d c = inertia.lever(), w = W.angular(), m = midpoint_spin(I, omega, when.dt), end = end_spin(omega, m);
+  const Vector3d at_centre = W.linear() + w.cross(c);  // W · (f, c × f) = at_centre · f
+  const Vector3d delta = centre_turn(omega, end, c, when);
+  const CentreTurnSlopes by = centre_turn_slopes(omega, end, c, when);
+
+  // δ is linear in c, and c × m_b δ in m_b c twice, over m_b.
+  Vector10 result = Vector10::Zero();
+  result[0] = w.dot(c.cross(delta));
+  result.segment<3>(1) = -by.c.transpose() * at_centre - delta.cross(w);
+
+  // I about the centre of mass is in the middle, which is in the torque and in δ by ω⁺ = 2 m − ω.
+  Matrix3d G = w.cross(omega) * omega.transpose() - w.cross(m) * m.transpose();
+  if (!m.isZero(0.0)) {
+    const Matrix3d slope = gyroscopic_slope(I, m);
+    const Vector3d bar = slope.transpose() * w + 2.0 * inertia.mass() * by.end.transpose() * at_centre;
+    const Vector3d u = (2.0 * I + when.dt * slope).transpose().inverse() * bar;
+    G += 2.0 * u * (m - omega).transpose() + when.dt * u.cross(m) * m.transpose();
+  }
+  // It is that about the joint less ((m_b c)² − m_b c m_b cᵀ)/m_b.
+  result.tail<6>() = packed(G);
+  result.segment<3>(1) -= 2.0 * G.trace() * c - (G + G.transpose()) * c;
+  result[0] += G.trace() * c.squaredNorm() - c.dot(G * c);
+  return result;
 }
 
 // Of (m, m c, I about the joint), the parameters inverse dynamics is linear in.
@@ -49,13 +70,7 @@ Vector10 dynamic_adjoint(const Simulator& simulator, const StepMultipliers& bars
                             W = local(adjoint.virtual_twists());
     result.noalias() -= pinocchio::bodyRegressor(V, A).transpose() * W.toVector();
     if (!adjoint.is_free_body(joint)) return;
-    // I about the centre of mass is that about the joint less ((m c)² − m c m cᵀ)/m.
-    const pinocchio::Inertia& inertia = model.inertias[at];
-    const Matrix3d G = midpoint_adjoint(inertia.inertia().matrix(), V.angular(), W.angular(), simulator.options().dt);
-    const Vector3d c = inertia.lever();
-    result.tail<6>() += packed(G);
-    result.segment<3>(1) -= 2.0 * G.trace() * c - (G + G.transpose()) * c;
-    result[0] += G.trace() * c.squaredNorm() - c.dot(G * c);
+    result += step_adjoint(model.inertias[at], V.angular(), W, simulator.options().instant());
   };
   add(bars.adjoint);
   if (bars.slow.size() > 0) add(bars.adjoint_slow);

@@ -167,7 +167,8 @@ void StepDerivatives::smooth(const Simulator& simulator) {
   gather_forces(simulator, true);
   const auto& stiffness = simulator.joint_forces().stiffness;
   const auto& implicit = simulator.joint_forces().implicit;
-  inverse_.update(model, record.q_look, record.v_coriolis, record.v_look, acceleration_, forces_, dt);
+  inverse_.update(model, record.q_look, record.v_coriolis, record.v_look, acceleration_, forces_,
+                  simulator.options().instant());
   A_q_ = (1.0 / dt) * motion_.torques();
   inverse_.subtract_dq(A_q_);
   A_q_.diagonal() -= stiffness;
@@ -177,7 +178,8 @@ void StepDerivatives::smooth(const Simulator& simulator) {
 
   // Coriolis torques at v* = v + dt/2 w, M̃ w = the forces without impulses at v: bodies that fly alone have their own.
   gather_forces(simulator, false);
-  inverse_slow_.update(model, record.q_look, record.v_look, record.v_look, slow_acceleration_, forces_, dt);
+  inverse_slow_.update(model, record.q_look, record.v_look, record.v_look, slow_acceleration_, forces_,
+                       simulator.options().instant());
   S_q_.setZero(model.nv, model.nv);
   inverse_slow_.subtract_dq(S_q_);
   S_q_.diagonal() -= stiffness;
@@ -388,21 +390,21 @@ const StepAdjoint& StepDerivatives::vjp(const Simulator& simulator, const ConstV
   gather_forces(simulator, true);
   spring(force_);
   if (!record.is_fast) {
-    adjoint_.subtract(model, dynamics, record.v_coriolis, record.v_look, acceleration_, forces_, force_, dt, out.q,
-                      out.v);
+    adjoint_.subtract(model, dynamics, record.v_coriolis, record.v_look, acceleration_, forces_, force_,
+                      simulator.options().instant(), out.q, out.v);
     slow_.resize(0);
   } else {
     // v* = v + dt/2 w: what the sweep finds for the Coriolis velocity of trees goes on to v and to w.
     slow_.setZero(model.nv);
-    adjoint_.subtract(model, dynamics, record.v_coriolis, record.v_look, acceleration_, forces_, force_, dt, out.q,
-                      slow_);
+    adjoint_.subtract(model, dynamics, record.v_coriolis, record.v_look, acceleration_, forces_, force_,
+                      simulator.options().instant(), out.q, slow_);
     out.v += slow_;
     inverse_.clear_bodies(slow_);
     slow_ *= 0.5 * dt;
     dynamics.solve(model, slow_);
     gather_forces(simulator, false);
-    adjoint_slow_.subtract(model, dynamics, record.v_look, record.v_look, slow_acceleration_, forces_, slow_, dt, out.q,
-                           out.v);
+    adjoint_slow_.subtract(model, dynamics, record.v_look, record.v_look, slow_acceleration_, forces_, slow_,
+                           simulator.options().instant(), out.q, out.v);
     spring(slow_);
     out.tau += slow_;
   }

@@ -34,7 +34,8 @@ Dynamics::Dynamics(const pinocchio::Model& model) : forest_(model) {
   nonlinear_effects_.setZero(model.nv);
 }
 
-void Dynamics::update(const pinocchio::Model& model, const ConstVectorRef& q, const ConstVectorRef& v, double dt) {
+void Dynamics::update(const pinocchio::Model& model, const ConstVectorRef& q, const ConstVectorRef& v,
+                      const Instant& when) {
   if (whole_) {
     pinocchio::crba(model, parts_[0].data, q, pinocchio::Convention::WORLD);
     pinocchio::nonLinearEffects(model, parts_[0].data, q, v);
@@ -51,7 +52,7 @@ void Dynamics::update(const pinocchio::Model& model, const ConstVectorRef& q, co
   for (FreeBody& body : bodies_) {
     const auto joint = static_cast<std::size_t>(body.joint());
     const int dof = body.first_dof();
-    body.update(model, q.data() + body.first_q(), v.data() + dof, dt, placements_[joint], columns_.middleCols<6>(dof),
+    body.update(model, q.data() + body.first_q(), v.data() + dof, when, placements_[joint], columns_.middleCols<6>(dof),
                 nonlinear_effects_.segment<6>(dof));
     velocities_[joint] = pinocchio::Motion(v.segment<6>(dof));
   }

@@ -1,5 +1,7 @@
 #include "taut/dynamics/free_body.hpp"
 
+#include <pinocchio/spatial/explog.hpp>
+
 #include <Eigen/Geometry>
 #include <Eigen/LU>
 #include <cmath>
@@ -30,6 +32,24 @@ bool find_middle(const Eigen::Matrix3d& I, const Eigen::Vector3d& omega, double 
   return false;
 }
 
+double sinc(double x) { return x == 0.0 ? 1.0 : std::sin(x) / x; }
+
+// (exp(angle) − 1) x, without the error of a difference for small angles.
+Eigen::Vector3d turned_by(const Eigen::Vector3d& angle, const Eigen::Vector3d& x) {
+  const double size = angle.norm(), half = sinc(0.5 * size);
+  return angle.cross(Eigen::Vector3d(sinc(size) * x + 0.5 * half * half * angle.cross(x)));
+}
+
+// Its slope for angle = t ω and x = ω × c, in ω.
+Eigen::Matrix3d turned_by_slope(const Eigen::Vector3d& omega, double t, const Eigen::Vector3d& c) {
+  const Eigen::Vector3d angle = t * omega;
+  const Eigen::Matrix3d E = pinocchio::exp3(angle);
+  Eigen::Matrix3d J;
+  pinocchio::Jexp3(angle, J);
+  return (Eigen::Matrix3d::Identity() - E) * pinocchio::skew(c) -
+         t * E * pinocchio::skew(Eigen::Vector3d(omega.cross(c))) * J;
+}
+
 }  // namespace
 
 // m·I m = m·I ω puts every solution into the ball of energy of ω, and whichever it is keeps the energy. With an inertia
@@ -48,7 +68,31 @@ Eigen::Vector3d midpoint_spin(const Eigen::Matrix3d& inertia, const Eigen::Vecto
   return Eigen::Vector3d::Zero();
 }
 
-void FreeBody::update(const pinocchio::Model& model, const double* q, const double* v, double dt,
+// Where no middle is found there is no torque.
+Eigen::Vector3d end_spin(const Eigen::Vector3d& omega, const Eigen::Vector3d& middle) {
+  return middle.isZero(0.0) ? omega : Eigen::Vector3d(2.0 * middle - omega);
+}
+
+Eigen::Vector3d centre_turn(const Eigen::Vector3d& omega, const Eigen::Vector3d& end, const Eigen::Vector3d& c,
+                            const Instant& when) {
+  const double back = when.dt - when.ahead;
+  const Eigen::Vector3d before = omega.cross(c), after = end.cross(c);
+  return (turned_by(when.ahead * end, after) - turned_by(-back * omega, before)) / when.dt - omega.cross(before);
+}
+
+CentreTurnSlopes centre_turn_slopes(const Eigen::Vector3d& omega, const Eigen::Vector3d& end, const Eigen::Vector3d& c,
+                                    const Instant& when) {
+  using pinocchio::skew;
+  const double dt = when.dt, back = dt - when.ahead;
+  const Eigen::Matrix3d one = Eigen::Matrix3d::Identity(), spin = skew(omega);
+  const Eigen::Matrix3d after = pinocchio::exp3(Eigen::Vector3d(when.ahead * end)) - one,
+                        before = pinocchio::exp3(Eigen::Vector3d(-back * omega)) - one;
+  return {.omega = skew(Eigen::Vector3d(omega.cross(c))) + spin * skew(c) - turned_by_slope(omega, -back, c) / dt,
+          .end = turned_by_slope(end, when.ahead, c) / dt,
+          .c = (after * skew(end) - before * spin) / dt - spin * spin};
+}
+
+void FreeBody::update(const pinocchio::Model& model, const double* q, const double* v, const Instant& when,
                       pinocchio::SE3& placement, Eigen::Ref<Matrix6> jacobian, Eigen::Ref<Vector6> nonlinear_effects) {
   const auto joint = static_cast<std::size_t>(joint_);
   const Eigen::Matrix3d turn = Eigen::Map<const Eigen::Quaterniond>(q + 3).toRotationMatrix();
@@ -68,10 +112,16 @@ void FreeBody::update(const pinocchio::Model& model, const double* q, const doub
   const pinocchio::Motion velocity{Eigen::Map<const Vector6>(v)};
   const pinocchio::Motion fall = placement.actInv(pinocchio::Motion(-model.gravity));
   nonlinear_effects = (inertia * fall + inertia.vxiv(velocity)).toVector();
-  if (dt > 0.0) {
+  if (when.dt > 0.0) {
     const Eigen::Matrix3d central = inertia.inertia().matrix();
-    const Eigen::Vector3d spin = velocity.angular(), middle = midpoint_spin(central, spin, dt);
+    const Eigen::Vector3d spin = velocity.angular(), middle = midpoint_spin(central, spin, when.dt),
+                          c = inertia.lever();
     nonlinear_effects.tail<3>() += middle.cross(central * middle) - spin.cross(central * spin);
+    if (!c.isZero(0.0)) {
+      const Eigen::Vector3d force = inertia.mass() * centre_turn(spin, end_spin(spin, middle), c, when);
+      nonlinear_effects.head<3>() += force;
+      nonlinear_effects.tail<3>() += c.cross(force);
+    }
   }
 }
 
@@ -109,7 +159,7 @@ Eigen::Matrix3d gyroscopic_slope(const Eigen::Matrix3d& I, const Eigen::Vector3d
   return pinocchio::skew(m) * I - pinocchio::skew(Eigen::Vector3d(I * m));
 }
 
-FreeBody::Matrix6 free_body_slope(const pinocchio::Inertia& inertia, const FreeBody::Vector6& v, double dt) {
+FreeBody::Matrix6 free_body_slope(const pinocchio::Inertia& inertia, const FreeBody::Vector6& v, const Instant& when) {
   using Eigen::Matrix3d;
   using Eigen::Vector3d;
   const FreeBody::Matrix6 I = inertia.matrix();
@@ -120,13 +170,19 @@ FreeBody::Matrix6 free_body_slope(const pinocchio::Inertia& inertia, const FreeB
   slope.topRightCorner<3, 3>() -= linear;
   slope.bottomLeftCorner<3, 3>() -= linear;
   slope.bottomRightCorner<3, 3>() -= pinocchio::skew(Vector3d(momentum.tail<3>()));
-  if (dt > 0.0) {
+  if (when.dt > 0.0) {
     const Matrix3d central = inertia.inertia().matrix();
-    const Vector3d omega = v.tail<3>(), middle = midpoint_spin(central, omega, dt);
+    const Vector3d omega = v.tail<3>(), middle = midpoint_spin(central, omega, when.dt), c = inertia.lever();
     const Matrix3d turned = gyroscopic_slope(central, middle);
     // 2 I (m − ω) + dt m × I m = 0 moves m with ω.
-    const Matrix3d moved = (2.0 * central + dt * turned).inverse() * (2.0 * central);
+    const Matrix3d moved = (2.0 * central + when.dt * turned).inverse() * (2.0 * central);
     slope.bottomRightCorner<3, 3>() += turned * moved - gyroscopic_slope(central, omega);
+    if (!c.isZero(0.0)) {
+      const CentreTurnSlopes by = centre_turn_slopes(omega, end_spin(omega, middle), c, when);
+      const Matrix3d force = inertia.mass() * (by.omega + by.end * (2.0 * moved - Matrix3d::Identity()));
+      slope.topRightCorner<3, 3>() += force;
+      slope.bottomRightCorner<3, 3>() += pinocchio::skew(c) * force;
+    }
   }
   return slope;
 }

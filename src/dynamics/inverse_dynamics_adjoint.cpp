@@ -19,8 +19,8 @@ InverseDynamicsAdjoint::InverseDynamicsAdjoint(const pinocchio::Model& model) {
 
 void InverseDynamicsAdjoint::subtract(const pinocchio::Model& model, const Dynamics& dynamics, const ConstVectorRef& v,
                                       const ConstVectorRef& v_bodies, const ConstVectorRef& a,
-                                      std::span<const pinocchio::Force> forces, const ConstVectorRef& w, double dt,
-                                      VectorRef q_bar, VectorRef v_bar) {
+                                      std::span<const pinocchio::Force> forces, const ConstVectorRef& w,
+                                      const Instant& when, VectorRef q_bar, VectorRef v_bar) {
   const auto& columns = dynamics.columns();
   const auto& placements = dynamics.placements();
   A_[0].head<3>() = -model.gravity.linear();
@@ -53,7 +53,7 @@ void InverseDynamicsAdjoint::subtract(const pinocchio::Model& model, const Dynam
       const Vector6 turned = cross_dual(A_[0], P_[at]);
       const auto S = columns.middleCols<6>(first);
       q_bar.segment<6>(first).noalias() += S.transpose() * turned;
-      const auto slope = free_body_slope(model.inertias[at], v_bodies.segment<6>(first), dt);
+      const auto slope = free_body_slope(model.inertias[at], v_bodies.segment<6>(first), when);
       v_bar.segment<6>(first).noalias() -= slope.transpose() * w.segment<6>(first);
     } else {
       const Vector6 carried = D_[at] - cross_dual(V_[parent], P_[at]);

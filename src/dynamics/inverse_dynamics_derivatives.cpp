@@ -35,7 +35,7 @@ InverseDynamicsDerivatives::InverseDynamicsDerivatives(const pinocchio::Model& m
 
 void InverseDynamicsDerivatives::update(const pinocchio::Model& model, const ConstVectorRef& q, const ConstVectorRef& v,
                                         const ConstVectorRef& v_bodies, const ConstVectorRef& a,
-                                        std::span<const pinocchio::Force> forces, double dt) {
+                                        std::span<const pinocchio::Force> forces, const Instant& when) {
   for (Part& part : parts_) {
     const Forest::Tree& tree = forest_.trees()[static_cast<std::size_t>(part.tree)];
     if (!whole_) refresh(part.model, model, tree);
@@ -58,7 +58,7 @@ void InverseDynamicsDerivatives::update(const pinocchio::Model& model, const Con
     dq.setZero();
     dq.rightCols<3>() = model.inertias[joint].matrix().leftCols<3>() * pinocchio::skew(fall);
     dv_.block<6, 6>(tree.first_dof, tree.first_dof) =
-        free_body_slope(model.inertias[joint], v_bodies.segment<6>(tree.first_dof), dt);
+        free_body_slope(model.inertias[joint], v_bodies.segment<6>(tree.first_dof), when);
   }
 }
 

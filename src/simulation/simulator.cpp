@@ -210,7 +210,7 @@ void Simulator::free_motion(std::span<const pinocchio::Force> fext, const ConstV
   const auto& model = scene_->model;
   const double dt = options_.dt;
   const VectorXd &q = record_.q_look, &v = record_.v_look;
-  dynamics_.update(model, q, v, dt);
+  dynamics_.update(model, q, v, options_.instant());
   forces_.collect(*scene_, servo_, dynamics_, q, v, control, options_.instant(), record_.tau);
   dynamics_.add_external_forces(fext, record_.tau);
   record_.external.assign(fext.begin(), fext.end());

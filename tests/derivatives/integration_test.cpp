@@ -93,7 +93,7 @@ TEST(InverseDynamicsDerivatives, OfTreesAndFreeBodiesAgreeWithDifferences) {
                    a = random_numbers(rng, model.nv);
     std::vector<pinocchio::Force> forces;
     for (int j = 0; j < model.njoints; ++j) forces.emplace_back(random_vector(rng, 1.0), random_vector(rng, 1.0));
-    derivatives.update(model, q, v, v, a, forces, 0.0);
+    derivatives.update(model, q, v, v, a, forces, {});
     MatrixXd of_q = MatrixXd::Zero(model.nv, model.nv);
     derivatives.subtract_dq(of_q);
     of_q = -of_q;
@@ -121,7 +121,7 @@ TEST(InverseDynamicsAdjoint, IsTheTransposeOfTheDerivatives) {
   model.appendBodyToJoint(alone, Inertia::Random(), SE3(random_rotation(rng), random_vector(rng, 0.2)));
   model.lowerPositionLimit.setConstant(-1.0);
   model.upperPositionLimit.setConstant(1.0);
-  const double dt = 1e-3;
+  const Instant when{.dt = 1e-3, .ahead = 0.5e-3};
   Dynamics dynamics(model);
   InverseDynamicsDerivatives derivatives(model);
   InverseDynamicsAdjoint adjoint(model);
@@ -130,12 +130,12 @@ TEST(InverseDynamicsAdjoint, IsTheTransposeOfTheDerivatives) {
                    a = random_numbers(rng, model.nv, 5.0), w = random_numbers(rng, model.nv);
     std::vector<pinocchio::Force> forces(static_cast<std::size_t>(model.njoints), pinocchio::Force::Zero());
     for (int joint = 1; joint < model.njoints; ++joint) forces[joint] = pinocchio::Force::Random();
-    dynamics.update(model, q, v, dt);
-    derivatives.update(model, q, v, v, a, forces, dt);
+    dynamics.update(model, q, v, when);
+    derivatives.update(model, q, v, v, a, forces, when);
     MatrixXd dq = MatrixXd::Zero(model.nv, model.nv);
     derivatives.subtract_dq(dq);
     VectorXd q_bar = VectorXd::Zero(model.nv), v_bar = VectorXd::Zero(model.nv);
-    adjoint.subtract(model, dynamics, v, v, a, forces, w, dt, q_bar, v_bar);
+    adjoint.subtract(model, dynamics, v, v, a, forces, w, when, q_bar, v_bar);
     EXPECT_LT((q_bar - dq.transpose() * w).norm(), 1e-11 * (1.0 + q_bar.norm()));
     EXPECT_LT((v_bar + derivatives.dv().transpose() * w).norm(), 1e-11 * (1.0 + v_bar.norm()));
     // Σ I W is what gravity pulls at: M w of the base's translations, for trees whose root can fly.

@@ -279,6 +279,35 @@ TEST(StepDerivatives, OfABodyThatTurnsByRadiansInAStep) {
   }
 }
 
+// The same off its joint's origin, in flight and where it hits the floor.
+TEST(StepDerivatives, OfABodyWhoseCentreIsOffItsOrigin) {
+  std::mt19937 rng(10);
+  for (const Integrator integrator : kIntegrators) {
+    for (const bool lands : {false, true}) {
+      for (const double turn : {0.01, 0.1, 0.5, 1.0, 1.5}) {
+        SCOPED_TRACE(std::to_string(turn) + (lands ? " lands" : "") +
+                     (integrator == Integrator::moreau ? " moreau" : ""));
+        const double dt = 1e-2;
+        const Matrix3d I = Vector3d(0.01, 0.02, 0.025).asDiagonal();
+        const Inertia inertia(2.0, random_vector(rng, 0.2), pinocchio::Symmetric3(I));
+        VectorXd v(6);
+        v << random_vector(rng, 1.0), turn / dt * random_direction(rng);
+        Scene scene;
+        const auto body = add_free_body(scene, "body", inertia, at(0.0, 0.0, 0.1 - 2e-3));
+        if (lands) {
+          add_floor(scene, 0.0, {.friction = 0.4});
+          add_shape(scene, body, "ball", std::make_shared<coal::Sphere>(0.1), SE3::Identity(), {.friction = 0.4});
+          v[2] = -1.0;
+          if (integrator == Integrator::moreau) scene.q0[2] += 0.5 * dt;  // it looks where the old velocity has led
+        }
+        const VectorXd q = scene.q0;
+        Differences differences(std::move(scene), {.dt = dt, .integrator = integrator});
+        EXPECT_EQ(differences.compare(q, v).modes.size(), lands ? 1U : 0U);
+      }
+    }
+  }
+}
+
 // Another law's answer: refused where it is not the exact one's, taken where it is.
 TEST(StepDerivatives, OfOtherModelsAreRefusedByName) {
   const auto stepped = [](const char* solver, double speed) {

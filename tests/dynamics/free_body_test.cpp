@@ -80,27 +80,55 @@ TEST(MidpointSpin, OfNothingAndOfBallsIsItself) {
   EXPECT_TRUE(midpoint_spin(Vector3d(1.0, 2.0, 2.5).asDiagonal(), 1e200 * omega, 1.0).allFinite());
 }
 
+TEST(CentreTurn, OfSmallTurnsIsNothingAndItsSlopesAgreeWithDifferences) {
+  std::mt19937 rng(14);
+  for (const double turn : {1e-6, 1e-2, 1.0, 3.0, 10.0}) {
+    for (const double ahead : {0.01, 0.005}) {
+      const Instant when{.dt = 0.01, .ahead = ahead};
+      const Vector3d omega = turn / when.dt * random_direction(rng), end = turn / when.dt * random_direction(rng),
+                     c = random_vector(rng, 0.3);
+      const double size = c.norm() * omega.squaredNorm();
+      // A look in the middle of the step makes it of second order.
+      const double left = ahead < when.dt ? turn * turn : turn;
+      EXPECT_LT(centre_turn(omega, omega, c, when).norm(), (std::min(3.0, left) + 1e-8) * size);
+      const CentreTurnSlopes slopes = centre_turn_slopes(omega, end, c, when);
+      const auto compare = [&](const Matrix3d& slope, double h, double tolerance, auto&& moved) {
+        for (int k = 0; k < 3; ++k) {
+          const Vector3d way = h * Vector3d::Unit(k), back = -way;
+          const Vector3d reference = (moved(way) - moved(back)) / (2.0 * h);
+          EXPECT_LT((slope.col(k) - reference).norm(), tolerance) << turn << " " << k;
+        }
+      };
+      // Differences of what was turned by little, and of what turned often.
+      const double h = 1e-4 * omega.norm() / (1.0 + turn), rate = (4.0 + 1e-6 / turn) * size / omega.norm();
+      compare(slopes.omega, h, 1e-6 * rate, [&](const Vector3d& by) { return centre_turn(omega + by, end, c, when); });
+      compare(slopes.end, h, 1e-6 * rate, [&](const Vector3d& by) { return centre_turn(omega, end + by, c, when); });
+      compare(slopes.c, c.norm(), 1e-9 * size / c.norm(),
+              [&](const Vector3d& by) { return centre_turn(omega, end, c + by, when); });
+    }
+  }
+}
+
 TEST(FreeBodySlope, AgreesWithDifferencesAsFastAsBodiesSpin) {
   std::mt19937 rng(13);
-  const auto effects = [](const Inertia& inertia, const VectorXd& v, double dt) {
-    const pinocchio::Motion V(v);
-    const Matrix3d I = inertia.inertia().matrix();
-    const Vector3d omega = V.angular(), m = midpoint_spin(I, omega, dt);
-    VectorXd f = inertia.vxiv(V).toVector();
-    f.tail<3>() += m.cross(Vector3d(I * m)) - omega.cross(Vector3d(I * omega));
-    return f;
+  const auto effects = [](const Inertia& inertia, const VectorXd& v, const Instant& when) {
+    Scene scene = lonely_body(inertia, 0.0);
+    Dynamics dynamics(scene.model);
+    dynamics.update(scene.model, scene.q0, v, when);
+    return VectorXd(dynamics.nonlinear_effects());
   };
   for (const double turn : {0.01, 0.5, 1.0, 1.8}) {
     for (int trial = 0; trial < 30; ++trial) {
       const Inertia inertia(1.5, random_vector(rng, 0.2), pinocchio::Symmetric3(random_inertia(rng, 100.0)));
       const double dt = 0.01, h = 1e-5;
+      const Instant when{.dt = dt, .ahead = trial % 2 == 0 ? dt : 0.5 * dt};
       VectorXd v(6);
       v << random_vector(rng, 1.0), turn / dt * random_direction(rng);
-      const MatrixXd slope = free_body_slope(inertia, v, dt);
+      const MatrixXd slope = free_body_slope(inertia, v, when);
       MatrixXd reference(6, 6);
       for (int k = 0; k < 6; ++k) {
         const VectorXd way = h * (1.0 + turn / dt) * VectorXd::Unit(6, k);
-        reference.col(k) = (effects(inertia, v + way, dt) - effects(inertia, v - way, dt)) / (2.0 * way[k]);
+        reference.col(k) = (effects(inertia, v + way, when) - effects(inertia, v - way, when)) / (2.0 * way[k]);
       }
       EXPECT_LT((slope - reference).norm(), 1e-6 * (1.0 + reference.norm())) << turn << " " << trial;
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import coal
 import numpy as np
@@ -170,6 +171,69 @@ def test_a_body_that_spins_freely_never_gains_energy(turn, rng):
         assert (energy.min(axis=0) / energy[0] - 1 > -rounding).all()
         momentum = np.linalg.norm(moments * omega, axis=2)
         np.testing.assert_allclose(momentum, np.tile(momentum[0], (len(momentum), 1)), rtol=1e-6)
+
+
+def bodies_off_their_origins(count: int, rng, decades: float = 4.0) -> tuple[taut.Scene, np.ndarray, np.ndarray]:
+    """Bodies of 1 kg that fly alone, their second moments of mass, and where their centres are."""
+    scene = taut.Scene()
+    scene.gravity = [0, 0, 0]
+    ratios, centres = 10.0 ** rng.uniform(-decades, 0, size=(count, 3)), rng.normal(size=(count, 3))
+    for k, moments in enumerate(ratios):
+        scene.add_body(f"body_{k}", None, 1.0, [2.0 * k, 0, 0], inertia=np.diag(moments.sum() - moments))
+        scene.set_parameter(f"com:body_{k}", centres[k])
+    return scene, ratios.sum(axis=1, keepdims=True) - ratios, centres
+
+
+@pytest.mark.parametrize("integrator", ["euler", "moreau"])
+@pytest.mark.parametrize("turn", [1e-3, 0.1, 1.0, 2.0, 3.0, 5.0, 10.0, 100.0])
+def test_a_body_with_its_centre_off_its_origin_keeps_its_momentum(turn, integrator, rng):
+    """And gains no energy: it is the centre of mass that flies straight on. `turn` in rad a step."""
+    dt, steps = 1e-2, 3000
+    scene, moments, centres = bodies_off_their_origins(6, rng)
+    v0 = rng.normal(size=(6, 6))
+    v0[:, 3:] *= turn / dt / np.linalg.norm(v0[:, 3:], axis=1, keepdims=True)
+    path = taut.Simulator(scene, dt=dt, integrator=integrator).rollout(scene.q0, v0.ravel(), steps=steps)
+    v, q = path.v.reshape(-1, 6, 6), path.q.reshape(-1, 6, 7)
+    centre = v[..., :3] + np.cross(v[..., 3:], centres)
+    energy = 0.5 * (centre**2).sum(axis=2) + 0.5 * (moments * v[..., 3:] ** 2).sum(axis=2)
+    # Rounding of the spin: the turn times the condition of the inertia about the origin; and of the turn again.
+    condition = (moments.max(axis=1) + (centres**2).sum(axis=1)) / moments.min(axis=1)
+    rounding = 1e-14 * np.sqrt(steps) * max(1.0, turn) ** 2 * condition
+    assert (energy.max(axis=0) / energy[0] - 1 < rounding).all()
+    momentum = np.array([[rotation(q[k, i]) @ centre[k, i] for i in range(6)] for k in (0, 1, 10, 1000, steps)])
+    size = np.linalg.norm(v[0, :, :3], axis=1) + turn / dt * np.linalg.norm(centres, axis=1)
+    assert (np.abs(momentum - momentum[0]).max(axis=(0, 2)) < rounding * size).all()
+
+
+def test_a_body_with_its_centre_off_its_origin_flies_to_second_order_by_moreaus_rule(rng):
+    """Towards where it is after 1 s when steps are short: errors quarter with dt, Euler's halve."""
+    scene, _, _ = bodies_off_their_origins(3, rng, decades=0.5)
+    v0 = 2.0 * rng.normal(size=18)
+
+    def end(dt, integrator):
+        path = taut.Simulator(scene, dt=dt, integrator=integrator).rollout(scene.q0, v0, steps=round(1 / dt))
+        return np.concatenate([path.q[-1], path.v[-1]])
+
+    reference = (4 * end(1e-4, "moreau") - end(2e-4, "moreau")) / 3
+    for integrator, order in (("euler", 1), ("moreau", 2)):
+        errors = [np.linalg.norm(end(dt, integrator) - reference) for dt in (4e-3, 2e-3, 1e-3)]
+        for long, short in pairwise(errors):
+            assert long / short == pytest.approx(2**order, rel=0.05)
+
+
+@pytest.mark.parametrize("integrator", ["euler", "moreau"])
+def test_gravity_pulls_at_the_centre_of_mass(integrator, rng):
+    scene, _, centres = bodies_off_their_origins(3, rng, decades=1.0)
+    scene.gravity = [0, 0, -GRAVITY]
+    v0 = np.array([1.0, -0.5, 2.0, 5.0, 3.0, -8.0])
+    path = taut.Simulator(scene, dt=DT, integrator=integrator).rollout(scene.q0, np.tile(v0, 3), steps=500)
+    for k in range(3):
+        q, v = path.q[:, 7 * k : 7 * k + 7], path.v[:, 6 * k : 6 * k + 6]
+        world = np.array(
+            [rotation(q_i) @ (v_i[:3] + np.cross(v_i[3:], centres[k])) for q_i, v_i in zip(q, v, strict=True)]
+        )
+        fall = np.outer(DT * np.arange(501), [0, 0, -GRAVITY])
+        np.testing.assert_allclose(world, world[0] + fall, atol=1e-10)
 
 
 def momenta(q: np.ndarray, v: np.ndarray, masses, radius: float) -> tuple[np.ndarray, np.ndarray]:

@@ -126,6 +126,32 @@ def test_bodies_that_slide_and_roll(shape):
     assert mattered["size:body"] > 0 and mattered["placement:body"] > 0 and mattered["inertia:body"] > 0
 
 
+@pytest.mark.parametrize("integrator", ["euler", "moreau"])
+@pytest.mark.parametrize("turn", [0.0, 0.01, 0.1, 0.5, 1.0])
+@pytest.mark.parametrize("lands", [False, True])
+def test_a_body_that_spins_about_a_centre_off_its_origin(turn, integrator, lands, rng):
+    scene, dt = falling(coal.Sphere(0.1)), 2e-3
+    q, v = scene.q0.copy(), rng.normal(size=6)
+    scene.set_parameter("com:body", [0.03, -0.05, 0.02])
+    scene.set_parameter("inertia:body", scene.parameter("inertia:body") + 0.3 * rng.normal(size=10))
+    v[3:] *= turn / dt / np.linalg.norm(v[3:])
+    if lands:  # Moreau's looks where the old velocity has led
+        v[2] = -1.0
+        q[2] = 0.1 - 3e-4 + (0.5 * dt if integrator == "moreau" else 0.0)
+    else:
+        q[2] = 1.0
+    names = ["gravity", "mass:body", "com:body", "inertia:body"]
+    options = {"dt": dt, "integrator": integrator, "correction": 0.2, "limit_correction": 0.2, "loop_correction": 1.0}
+    sim = taut.Simulator(scene, tolerance=1e-13, **options)
+    state, tau, bars = sim.state(), 0.1 * rng.normal(size=6), rng.normal(size=(2, 6))
+    assert len(sim.step(q, v, tau).contacts) == lands
+    adjoint = sim.vjp(*bars, theta=names)
+    assert adjoint.certificate.solved
+    for name in names:
+        reference = difference(scene, state, q, v, tau, name, bars, options)
+        np.testing.assert_allclose(adjoint.theta[name], reference, rtol=0, atol=1e-6 * (1 + np.abs(reference).max()))
+
+
 @pytest.mark.parametrize("rule", ["average", "geometric_mean", "product", "minimum"])
 def test_rules_of_friction(rule):
     scene = falling(coal.Sphere(0.1))

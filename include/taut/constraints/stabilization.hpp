@@ -1,5 +1,7 @@
 #pragma once
 
+#include "taut/dynamics/instant.hpp"
+
 namespace taut {
 
 /// How errors of position come back as velocities, by class of constraint.
@@ -11,13 +13,6 @@ struct Stabilization {
   double loop_correction = 1.0;   ///< the same of an open loop; two-sided, so that all of it does no harm
   double correction_speed = 1.0;  ///< m/s or rad/s: never correct faster, so that a deep start does not explode
   double penetration = 0.0;       ///< m: δ of [KL, eq. (91)]: bodies at rest overlap by this (below zero: keep apart)
-};
-
-/// Where in a step its constraints are evaluated. Semi-implicit Euler looks at q and then goes dt ahead; Moreau's
-/// midpoint goes half a step with the old velocity, looks, and goes the other half with the new one.
-struct Instant {
-  double dt;
-  double ahead;  ///< from the configuration looked at to the end of the step
 };
 
 /// Bias of a one-sided row at signed distance `gap`: an open gap may close exactly, c ≥ −φ/ahead; a penetration is

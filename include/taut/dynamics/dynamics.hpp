@@ -21,9 +21,10 @@ class Dynamics {
  public:
   explicit Dynamics(const pinocchio::Model& model);
 
-  /// Placements, joint Jacobians (world), mass matrix and non-linear effects of a state. With dt > 0 the gyroscopic
-  /// torque of free bodies is that of the middle of a step, which keeps their energy.
-  void update(const pinocchio::Model& model, const ConstVectorRef& q, const ConstVectorRef& v, double dt = 0.0);
+  /// Placements, joint Jacobians (world), mass matrix and non-linear effects of a state; of free bodies those of a
+  /// step that looks at it `when`, which keep their energy and momentum.
+  void update(const pinocchio::Model& model, const ConstVectorRef& q, const ConstVectorRef& v,
+              const Instant& when = {});
 
   /// Non-linear effects of joints in trees at another velocity, after `update` of the same q.
   void update_nonlinear_effects(const pinocchio::Model& model, const ConstVectorRef& q, const ConstVectorRef& v);

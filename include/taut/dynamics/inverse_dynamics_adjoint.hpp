@@ -24,11 +24,11 @@ class InverseDynamicsAdjoint {
  public:
   explicit InverseDynamicsAdjoint(const pinocchio::Model& model);
 
-  /// q̄ −= ∂(wᵀ τ)/∂q and v̄ −= ∂(wᵀ τ)/∂v at velocity `v`, of free bodies at `v_bodies`, whose gyroscopic torque is
-  /// that of the middle of a step `dt`. `forces`: per joint, the world first, in its frame. `dynamics` stands at q.
+  /// q̄ −= ∂(wᵀ τ)/∂q and v̄ −= ∂(wᵀ τ)/∂v at velocity `v`, of free bodies at `v_bodies`, in a step that looks
+  /// `when`. `forces`: per joint, the world first, in its frame. `dynamics` stands at q.
   void subtract(const pinocchio::Model& model, const Dynamics& dynamics, const ConstVectorRef& v,
                 const ConstVectorRef& v_bodies, const ConstVectorRef& a, std::span<const pinocchio::Force> forces,
-                const ConstVectorRef& w, double dt, VectorRef q_bar, VectorRef v_bar);
+                const ConstVectorRef& w, const Instant& when, VectorRef q_bar, VectorRef v_bar);
 
   // Of the last call, per joint, in the world.
   std::span<const Vector6> twists() const { return V_; }

@@ -7,21 +7,22 @@
 #include <vector>
 
 #include "taut/dynamics/forest.hpp"
+#include "taut/dynamics/instant.hpp"
 #include "taut/problem/problem.hpp"
 
 namespace taut {
 
 /// Derivatives of τ = M(q) a + b(q, v) − Σ Jᵀ f, the wrenches f fixed in the frames of their joints: Pinocchio's for
-/// trees of joints, closed forms for free bodies, whose gyroscopic torque is that of the middle of a step.
+/// trees of joints, closed forms for free bodies, whose effects are those of a step.
 class InverseDynamicsDerivatives {
  public:
   explicit InverseDynamicsDerivatives(const pinocchio::Model& model);
 
-  /// At velocity `v`; of free bodies at `v_bodies`, whose gyroscopic torque is that of the middle of a step `dt`.
+  /// At velocity `v`; of free bodies at `v_bodies`, in a step that looks `when`.
   /// `forces`: per joint, the world first, in its frame.
   void update(const pinocchio::Model& model, const ConstVectorRef& q, const ConstVectorRef& v,
               const ConstVectorRef& v_bodies, const ConstVectorRef& a, std::span<const pinocchio::Force> forces,
-              double dt);
+              const Instant& when);
 
   /// Clears the rows of free bodies.
   void clear_bodies(Eigen::Ref<Eigen::MatrixXd> rows) const;
