@@ -36,7 +36,7 @@ using taut::python::placement;
 
 taut::LoadOptions options_of(const taut::Source& source) {
   return {
-      .package_dirs = source.package_dirs, .max_bytes = source.max_bytes, .allow = source.allow, .trust = source.trust};
+      .package_dirs = source.package_dirs, .allow = source.allow, .trust = source.trust, .max_bytes = source.max_bytes};
 }
 
 // Coal's shapes are copied: the scene must not depend on Python objects when it is used without the GIL.
