@@ -43,7 +43,6 @@ StepJacobian jacobian(nb::handle simulator, const std::string& collision, std::o
   taut::StepDerivativeOptions options = options_of(collision, temperature, move_contacts);
   options.impulses = impulses;
   options.forces = forces;
-  nb::cast<const Simulator&>(simulator).require_same_structure();
   // The workspace is one, too: who changes nothing needs it alone all the same.
   const Usage::Change change(nb::cast<const Simulator&>(simulator).usage());
   Signals signals;
@@ -53,7 +52,6 @@ StepJacobian jacobian(nb::handle simulator, const std::string& collision, std::o
 StepTangent jvp(nb::handle simulator, const ArrayLike& dq, const ArrayLike& dv, const std::optional<ArrayLike>& dtau,
                 const std::string& collision, std::optional<double> temperature, bool move_contacts) {
   const auto& sim = nb::cast<const Simulator&>(simulator);
-  sim.require_same_structure();
   const int nv = sim.scene().model.nv;
   const Eigen::VectorXd torque = dtau ? dtau->vector("dtau", nv) : Eigen::VectorXd(Eigen::VectorXd::Zero(nv));
   const Eigen::VectorXd along_q = dq.vector("dq", nv), along_v = dv.vector("dv", nv);
@@ -70,9 +68,9 @@ struct Adjoint : taut::StepAdjoint {
 Adjoint vjp(nb::handle simulator, const ArrayLike& q_bar, const ArrayLike& v_bar, const std::vector<std::string>& theta,
             const std::string& collision, std::optional<double> temperature, bool move_contacts) {
   const auto& sim = nb::cast<const Simulator&>(simulator);
-  sim.require_same_structure();
   const int nv = sim.scene().model.nv;
   const Usage::Change change(sim.usage());
+  sim.require_unedited();  // before names of parameters are looked up
   Signals signals;
   StepDerivatives& derivatives = workspace_of(simulator);
   const auto parameters = parameters_of(sim.scene(), theta);

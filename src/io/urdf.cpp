@@ -228,6 +228,7 @@ Scene load_urdf(const std::string& path, const LoadOptions& options) {
   const std::vector<urdf::Mimic> mimics = urdf::read_mimics(robot, scene);
   try {
     build_model(text, root_is_fixed(robot, srdf, options.root), scene);
+    scene.fit_arrays();
     couple(mimics, scene);
     build_geometry(text, std::make_shared<urdf::MeshLoader>(rights, path, options.max_bytes), scene);
   } catch (const PermissionDenied&) {

@@ -107,7 +107,9 @@ Simulator::Simulator(std::shared_ptr<const Scene> scene, SimulatorOptions option
   solver_.reserve(rows);
   bouncing_.reserve(64);
   record_.driven.reserve(scene_->actuators.size());
-  impulses_ = before_.impulses = ImpulseMemory(model.nv, closure_rows_, static_cast<int>(scene_->actuators.size()));
+  for (ImpulseMemory* memory : {&impulses_, &before_.impulses}) {  // each with room of its own
+    *memory = ImpulseMemory(model.nv, closure_rows_, static_cast<int>(scene_->actuators.size()));
+  }
   record_.q = record_.q_look = record_.q_next = q_ahead_ = scene_->q0;
   record_.v = record_.v_look = record_.v_coriolis = record_.v_free = record_.v_plus = record_.v_next =
       VectorXd::Zero(model.nv);

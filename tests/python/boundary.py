@@ -285,6 +285,7 @@ ENTRIES: dict[str, Entry] = {
         lambda w: _without_rope(w).assemble, lambda w: {"q": _without_rope(w).q0, "fixed": []}, free=("fixed",)
     ),
     "Scene.loop_errors": Entry(lambda w: w.scene.loop_errors, lambda w: {"q": w.q}, spreads=("q",)),
+    "Scene.limit_excess": Entry(lambda w: w.scene.limit_excess, lambda w: {"q": w.q}, spreads=("q",)),
     "Scene.loop_gaps": Entry(lambda w: w.scene.loop_gaps, lambda w: {"q": w.q}, spreads=("q",)),
     "Scene.worst_loop_gap": Entry(lambda w: w.scene.worst_loop_gap, lambda w: {"q": w.q}, spreads=("q",)),
     "Scene.loop_jacobian": Entry(lambda w: w.scene.loop_jacobian, lambda w: {"q": w.q}, spreads=("q",)),
