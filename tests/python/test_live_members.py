@@ -281,3 +281,29 @@ def test_no_cycle_leaks(cycle, tmp_path):
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     assert "leaked" not in run.stderr
+
+
+def test_joints_out_of_order_are_refused():
+    """Pinocchio's M is wrong where the joints of a subtree do not follow each other, and says nothing."""
+    model = pinocchio.Model()
+    for name, parent, joint in (
+        ("shoulder", 0, pinocchio.JointModelRX()),
+        ("elbow", 1, pinocchio.JointModelRY()),
+        ("other", 1, pinocchio.JointModelRZ()),
+        ("wrist", 2, pinocchio.JointModelRX()),
+    ):
+        index = model.addJoint(parent, joint, pinocchio.SE3.Random(), name)
+        model.appendBodyToJoint(index, pinocchio.Inertia.Random(), pinocchio.SE3.Identity())
+    with pytest.raises(ValueError, match="'wrist' comes after the subtree of its parent 'elbow' has ended"):
+        taut.loading.from_pinocchio(model, pinocchio.GeometryModel()).validate()
+
+
+def test_pairs_are_those_a_simulator_was_made_for():
+    scene = taut.scenes.make("stack", n=2)
+    sim, q, v = taut.Simulator(scene), scene.q0, np.zeros(12)
+    expected = sim.step(q, v)
+    scene.geometry.collisionPairs[0].first = 10**6
+    sim.reset()
+    assert sim.step(q, v).v.tobytes() == expected.v.tobytes()
+    with pytest.raises(ValueError, match="a collision pair is of shapes 1000000 and"):
+        taut.Simulator(scene)
