@@ -51,7 +51,7 @@ def test_resting_cube_keeps_still():
     scene = taut.scenes.make("cube_on_plane")
     path = taut.Simulator(scene, tolerance=1e-10).rollout(scene.q0, np.zeros(6), steps=2000)
     assert certified(path, 1e-10)
-    assert np.abs(path.v).max() < 1e-9  # the number: ten times the tolerance
+    assert np.abs(path.v).max() < 1e-9  # ten times the tolerance
     assert np.abs(path.q - scene.q0).max() < 1e-9
 
 
@@ -276,7 +276,7 @@ def test_heavy_cube_on_a_light_one_stands_still():
     path = taut.Simulator(scene).rollout(scene.q0, np.zeros(12), steps=5000)
     assert certified(path, 1e-6)
     sinking = scene.q0[[2, 9]] - path.q[:, [2, 9]]
-    assert sinking.max() < 1e-4  # the number; MuJoCo 48 mm, Drake 0.5 to 1 mm
+    assert sinking.max() < 1e-4  # MuJoCo 48 mm, Drake 0.5 to 1 mm
     assert np.abs(path.q - scene.q0).max() < 1e-6  # what the solver makes of it
 
 
@@ -297,7 +297,7 @@ def test_pinched_capsule_does_not_creep():
     path = taut.Simulator(scene).rollout(scene.q0, np.zeros(8), taus)
     assert certified(path, 1e-6)
     moved = path.q[:, 2:5] - scene.q0[2:5]
-    assert np.linalg.norm(moved[-1]) / seconds < 1e-6  # the number: 1 µm/s
+    assert np.linalg.norm(moved[-1]) / seconds < 1e-6  # 1 µm/s
     assert np.abs(path.q[:, 5:] - scene.q0[5:]).max() < 1e-5  # it does not turn either
 
 
@@ -314,4 +314,4 @@ def test_prism_does_not_drift():
     scene = taut.scenes.make("prism", mu=0.6)
     path = taut.Simulator(scene).rollout(scene.q0, np.zeros(6), steps=6000)
     assert certified(path, 1e-6)
-    assert np.abs(path.q[:, :3] - scene.q0[:3]).max() < 1e-4  # the number: 0.1 mm in 6 s
+    assert np.abs(path.q[:, :3] - scene.q0[:3]).max() < 1e-4  # 0.1 mm in 6 s
