@@ -198,6 +198,8 @@ MESHES: dict[str, Case] = {
 }
 
 NUMBERS: dict[str, Case] = {
+    "a world that slides": (text("world.xml", mjcf(world='<joint type="slide"/>')), "the world does not move"),
+    "a world that flies": (text("flies.xml", mjcf(world="<freejoint/>")), "the world does not move"),
     "65536 x 65536 heights": (text("a.xml", field("65536", "65536")), "nrow=.65536. times ncol"),
     "46341 x 46341 heights": (text("b.xml", field("46341", "46341")), "nrow=.46341. times ncol"),
     "negative rows": (text("c.xml", field("-2", "-2")), "at least 2"),
