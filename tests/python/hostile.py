@@ -270,10 +270,10 @@ XML: dict[str, Case] = {
         text("f.xml", "<mujoco><worldbody>" + f"<body><freejoint/>{BODY}</body>" * 5000 + "</worldbody></mujoco>"),
         "10000 degrees of freedom",
     ),
-    "1000 shapes that touch": (
+    "2600 shapes that touch": (
         text(
             "g.xml",
-            f"<mujoco><worldbody>{BALL * 600}<body><freejoint/>{BALL * 1000}</body></worldbody></mujoco>",
+            f"<mujoco><worldbody>{BALL * 1300}<body><freejoint/>{BALL * 1300}</body></worldbody></mujoco>",
         ),
         "500000 pairs",
     ),
