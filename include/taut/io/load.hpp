@@ -27,8 +27,8 @@ struct LoadOptions {
   /// Folders below which includes and meshes may lie, besides those of the file itself and of its package:
   /// docs/files.md.
   std::vector<std::string> allow = {};
-  bool trust = false;   ///< files may be read wherever the file asks for them
-  bool strict = false;  ///< what would stand in `Scene::warnings` is an error
+  bool trust = false;                      ///< files may be read wherever the file asks for them
+  bool strict = false;                     ///< what would stand in `Scene::warnings` is an error
   std::size_t max_bytes = limits::kBytes;  ///< of the meshes together; the other bounds follow from it (limits.hpp)
 };
 

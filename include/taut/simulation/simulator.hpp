@@ -169,7 +169,7 @@ class Simulator {
   struct UnitPart {
     int start, size, joint;
   };
-  std::vector<UnitPart> unit_parts_;      ///< quaternions (4) and (cos, sin) couples (2) of q
+  std::vector<UnitPart> unit_parts_;                              ///< quaternions (4) and (cos, sin) couples (2) of q
   std::vector<std::pair<std::size_t, std::size_t>> pair_shapes_;  ///< as they were: live ones may name any shape
   std::vector<const double*> pair_mu_;    ///< of a pair that has its own, where the scene has it; null: by rule
   std::vector<double> pair_restitution_;  ///< of a pair that has its own; negative: by rule
