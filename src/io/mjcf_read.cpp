@@ -85,6 +85,9 @@ class TreeReader {
   void read_children(const Element& element, std::size_t body, const std::string& child_class, const SE3& frame) {
     for (const Element& child : element.children) {
       const auto attributes = [&] { return spec_.defaults.resolve(child, child_class); };
+      if (body == 0 && (child.tag == "joint" || child.tag == "freejoint" || child.tag == "inertial")) {
+        child.own().fail("<" + child.tag + "> is for bodies; the world does not move");
+      }
       if (child.tag == "geom") {
         spec_.bodies[body].geoms.push_back(read_geom(attributes(), frame, spec_, scene_));
       } else if (child.tag == "joint") {

@@ -198,6 +198,8 @@ MESHES: dict[str, Case] = {
 }
 
 NUMBERS: dict[str, Case] = {
+    "a world that slides": (text("world.xml", mjcf(world='<joint type="slide"/>')), "the world does not move"),
+    "a world that flies": (text("flies.xml", mjcf(world="<freejoint/>")), "the world does not move"),
     "65536 x 65536 heights": (text("a.xml", field("65536", "65536")), "nrow=.65536. times ncol"),
     "46341 x 46341 heights": (text("b.xml", field("46341", "46341")), "nrow=.46341. times ncol"),
     "negative rows": (text("c.xml", field("-2", "-2")), "at least 2"),
@@ -335,12 +337,15 @@ def bomb(folder: Path) -> Path:
 
 
 ONE = header("(1,)", content=bytes(8))
+NONE = header("(0,)")
 PROBLEMS: dict[str, Case] = {
     "a zip bomb": (bomb, "MAX_BYTES"),
     "a shape of 1e12": (npz("a.npz", g=header("(1000000000000,)"), mu=ONE, G=ONE), "which its .* bytes are not"),
     "a negative shape": (npz("b.npz", g=header("(-5,)"), mu=ONE, G=ONE), "npz file"),
     "a pickle": (npz("c.npz", g=header("(1,)", "|O", b"cos\nsystem\n."), mu=ONE, G=ONE), "objects"),
     "a header of nonsense": (npz("d.npz", g=header("__import__('os')"), mu=ONE, G=ONE), "npz file"),
+    "a header without an end": (npz("i.npz", g=header("(1,"), mu=ONE, G=ONE), "npz file"),
+    "no kinds and no sizes": (npz("j.npz", g=NONE, mu=NONE, G=header("(0, 0)"), kinds=header("(0,)", "<U4")), LOADS),
     "letters": (npz("e.npz", g=header("(2,)", "<U1", bytes(8)), mu=ONE, G=ONE), "not numbers"),
     "a gigabyte of zeros": (sparse("f.npz", b"PK\3\4", 1 << 30), "npz file"),
     "an empty file": (text("g.npz", ""), "npz file"),
