@@ -179,6 +179,20 @@ class Mechanics:
             old, new = cross(spin, inertia @ spin), cross(middle, inertia @ middle)
             b[iv + 3 : iv + 6] += new - old
             self.size[iv + 3 : iv + 6] += np.abs(old) + np.abs(new)
+            # Nothing pulls at the centre of mass: its velocity is that of the origin and of what turns about it, in
+            # the axes that the body had at the start of the step and has at its end.
+            centre, mass = np.array(self.model.inertias[j].lever), self.model.inertias[j].mass
+            end = 2.0 * middle - spin
+            before = pin.exp3(-(self.dt - self.ahead) * spin) @ cross(spin, centre)
+            after = pin.exp3(self.ahead * end) @ cross(end, centre)
+            lost = (after - before - cross(end - spin, centre)) / self.dt  # by the origin, beside what its turning takes
+            held = cross(spin, cross(spin, centre))
+            force = mass * (lost - held)
+            b[iv : iv + 3] += force
+            b[iv + 3 : iv + 6] += cross(centre, force)
+            scale = mass * (np.abs(before) + np.abs(after)).max() / self.dt
+            self.size[iv : iv + 3] += scale
+            self.size[iv + 3 : iv + 6] += np.abs(centre).max() * scale
         self.impulse = self.dt * (torque - b)
 
     def point_rows(self, joint_1: np.ndarray, joint_2: np.ndarray, points: np.ndarray) -> np.ndarray:
