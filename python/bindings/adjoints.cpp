@@ -12,6 +12,7 @@
 #include "derivative_options.hpp"
 #include "interrupts.hpp"
 #include "running.hpp"
+#include "shape_owners.hpp"
 #include "taut/derivatives/batch.hpp"
 #include "trajectory.hpp"
 
@@ -52,7 +53,7 @@ MatrixXd bars_of(const ArrayLike& like, const char* name, int nv, int steps) {
 RunAdjoint adjoint(const Simulator& simulator, const Trajectory& trajectory, const ArrayLike& q_bar,
                    const ArrayLike& v_bar, const std::vector<std::string>& theta, const std::string& collision,
                    std::optional<double> temperature, bool move_contacts) {
-  simulator.require_same_structure();
+  taut::python::prepare(simulator);
   const int nv = simulator.scene().model.nv, steps = trajectory.run.steps();
   if (trajectory.run.v.rows() != nv) throw std::invalid_argument("adjoint: this trajectory is of another scene");
   const MatrixXd q_bars = bars_of(q_bar, "q_bar", nv, steps), v_bars = bars_of(v_bar, "v_bar", nv, steps);
@@ -91,7 +92,7 @@ struct BatchJacobian {
 struct Batch {
   MatrixXd q, v, tau;
   Batch(const Simulator& simulator, const ArrayLike& q_like, const ArrayLike& v_like, const OptionalArray& tau_like) {
-    simulator.require_same_structure();
+    taut::python::prepare(simulator);
     const auto& model = simulator.scene().model;
     q = q_like.matrix("q", kAny, model.nq).transpose();
     v = v_like.matrix("v", q.cols(), model.nv).transpose();

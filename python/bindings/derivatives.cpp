@@ -13,6 +13,7 @@
 #include "bindings.hpp"
 #include "derivative_options.hpp"
 #include "interrupts.hpp"
+#include "shape_owners.hpp"
 #include "taut/derivatives/step_derivatives.hpp"
 
 namespace {
@@ -89,7 +90,7 @@ Eigen::MatrixXd derivative_seconds(nb::handle simulator, const ArrayLike& q_like
   using Clock = std::chrono::steady_clock;
   const auto steps = static_cast<int>(steps_given.within("steps", 1, 100'000'000));
   auto& sim = nb::cast<Simulator&>(simulator);
-  sim.require_same_structure();
+  taut::python::prepare(sim);
   StepDerivatives& derivatives = workspace_of(simulator);
   const auto& model = sim.scene().model;
   Eigen::VectorXd q = q_like.vector("q", model.nq), v = v_like.vector("v", model.nv);

@@ -12,6 +12,7 @@
 #include "bindings.hpp"
 #include "interrupts.hpp"
 #include "placement.hpp"
+#include "read_only.hpp"
 #include "running.hpp"
 #include "taut/dynamics/kinematics.hpp"
 #include "taut/simulation/assembly.hpp"
@@ -290,7 +291,7 @@ void bind_loops(nb::module_& m, nb::class_<Scene>& scene) {
 
   scene
       .def_prop_rw(
-          "limit_restitution", [](const Scene& s) { return s.limits.restitution; },
+          "limit_restitution", [](const Scene& s) { return taut::python::read_only(s.limits.restitution); },
           [](Scene& s, const ArrayLike& given) {
             taut::check_live(s);
             const VectorXd e = given.vector("limit_restitution", s.model.nv);
@@ -299,9 +300,10 @@ void bind_loops(nb::module_& m, nb::class_<Scene>& scene) {
             }
             s.limits.restitution = e;
           },
-          "Newton's coefficient of the joints' stops, one per degree of freedom.")
+          taut::python::kOwned,
+          "Newton's coefficient of the joints' stops, one per degree of freedom; read-only: assign it.")
       .def_prop_rw(
-          "limit_compliance", [](const Scene& s) { return s.limits.compliance; },
+          "limit_compliance", [](const Scene& s) { return taut::python::read_only(s.limits.compliance); },
           [](Scene& s, const ArrayLike& given) {
             taut::check_live(s);
             const VectorXd c = given.vector("limit_compliance", s.model.nv);
@@ -310,7 +312,8 @@ void bind_loops(nb::module_& m, nb::class_<Scene>& scene) {
             }
             s.limits.compliance = c;
           },
-          "Compliance of the joints' stops, rad/(N m) or m/N, one per degree of freedom.")
+          taut::python::kOwned,
+          "Compliance of the joints' stops, rad/(N m) or m/N, one per degree of freedom; read-only: assign it.")
       .def(
           "set_ball_limit",
           [](Scene& s, nb::handle joint, double angle) {

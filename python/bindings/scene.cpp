@@ -15,6 +15,7 @@
 #include "bindings.hpp"
 #include "interrupts.hpp"
 #include "placement.hpp"
+#include "read_only.hpp"
 #include "running.hpp"
 #include "taut/collision/shape.hpp"
 #include "taut/io/load.hpp"
@@ -33,6 +34,7 @@ using taut::Scene;
 using taut::python::ArrayLike;
 using taut::python::NotWhileRunning;
 using taut::python::placement;
+using taut::python::read_only;
 
 taut::LoadOptions options_of(const taut::Source& source) {
   return {
@@ -255,8 +257,9 @@ void bind_scene(nb::module_& m) {
           "pinocchio.GeometryModel, live: where shapes stand on their joints and how large they are may change, pairs "
           "and the points of a mesh may not while a simulator steps them.")
       .def_prop_rw(
-          "q0", [](const Scene& s) { return s.q0; },
-          [](Scene& s, const ArrayLike& q) { s.q0 = finite(q.vector("q0", s.model.nq), "q0"); }, "Where a run starts.")
+          "q0", [](const Scene& s) { return read_only(s.q0); },
+          [](Scene& s, const ArrayLike& q) { s.q0 = finite(q.vector("q0", s.model.nq), "q0"); }, taut::python::kOwned,
+          "Where a run starts; a copy that is not written to: assign it.")
       .def_prop_ro(
           "poses", [](const Scene& s) { return s.poses; }, "Named configurations of the file.")
       .def_prop_rw(
@@ -273,7 +276,7 @@ void bind_scene(nb::module_& m) {
       .def_prop_ro(
           "warnings", [](const Scene& s) { return s.warnings; }, "What the file asks for and taut does not do.")
       .def_prop_rw(
-          "stiffness", [](const Scene& s) { return s.stiffness; },
+          "stiffness", [](const Scene& s) { return read_only(s.stiffness); },
           [](Scene& s, const ArrayLike& k) {
             const VectorXd stiffness = finite(k.vector("stiffness", s.model.nv), "stiffness");
             if ((stiffness.array() < 0.0).any()) {
@@ -282,13 +285,13 @@ void bind_scene(nb::module_& m) {
             }
             s.stiffness = stiffness;
           },
-          "Joint springs, one per degree of freedom.")
+          taut::python::kOwned, "Joint springs, one per degree of freedom; read-only: assign it.")
       .def_prop_rw(
-          "spring_reference", [](const Scene& s) { return s.spring_reference; },
+          "spring_reference", [](const Scene& s) { return read_only(s.spring_reference); },
           [](Scene& s, const ArrayLike& q) {
             s.spring_reference = finite(q.vector("spring_reference", s.model.nv), "spring_reference");
           },
-          "Where the springs are at rest.")
+          taut::python::kOwned, "Where the springs are at rest; read-only: assign it.")
       .def_prop_ro(
           "actuators",
           [](const std::shared_ptr<Scene>& s) {
@@ -298,10 +301,11 @@ void bind_scene(nb::module_& m) {
           },
           "Motors and servos, live.")
       .def_prop_rw(
-          "gravity", [](const Scene& s) { return Vector3d(s.model.gravity.linear()); },
+          "gravity", [](const Scene& s) { return read_only(s.model.gravity.linear()); },
           [](Scene& s, const ArrayLike& value) {
             s.model.gravity.linear() = finite(value.vector("gravity", 3), "gravity");
-          })
+          },
+          taut::python::kOwned, "m/s²; read-only: assign it.")
       .def_prop_rw(
           "friction_rule", [](const Scene& s) { return name_of(s.friction_rule); },
           [](Scene& s, const std::string& name) { s.friction_rule = rule_of(name); },

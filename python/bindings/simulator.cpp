@@ -13,6 +13,7 @@
 #include "bindings.hpp"
 #include "interrupts.hpp"
 #include "running.hpp"
+#include "shape_owners.hpp"
 #include "tape.hpp"
 #include "taut/problem/owned_problem.hpp"
 #include "taut/simulation/energy.hpp"
@@ -67,7 +68,7 @@ StepResult step(nb::handle self, const ArrayLike& q_like, const ArrayLike& v_lik
   auto& simulator = nb::cast<Simulator&>(self);
   const auto& model = simulator.scene().model;
   const auto actuators = static_cast<Eigen::Index>(simulator.scene().actuators.size());
-  simulator.require_same_structure();
+  taut::python::prepare(simulator);
   const VectorXd q = q_like.vector("q", model.nq), v = v_like.vector("v", model.nv),
                  tau = vector_or_empty(tau_like, "tau", model.nv),
                  control = vector_or_empty(control_like, "control", actuators);
@@ -94,7 +95,7 @@ Trajectory rollout(nb::handle self, const ArrayLike& q_like, const ArrayLike& v_
   const std::optional<int> steps = as_int(steps_given, "steps"), every = as_int(checkpoints, "checkpoints");
   auto& simulator = nb::cast<Simulator&>(self);
   const auto& model = simulator.scene().model;
-  simulator.require_same_structure();
+  taut::python::prepare(simulator);
   const VectorXd q = q_like.vector("q", model.nq), v = v_like.vector("v", model.nv);
   std::optional<MatrixXd> taus;
   if (taus_like) taus = taus_like->matrix("taus", steps && *steps >= 0 ? *steps : taut::python::kAny, model.nv);
@@ -164,7 +165,7 @@ VectorXd per_dof(const ArrayLike& value, const char* what, int nv) {
 
 void hold(Simulator& simulator, const ArrayLike& q_like, const ArrayLike& kp, const ArrayLike& kd,
           const OptionalArray& torque_limit) {
-  simulator.require_same_structure();
+  taut::python::prepare(simulator);
   const auto& model = simulator.scene().model;
   const VectorXd q = q_like.vector("q", model.nq);
   if (!q.allFinite()) throw std::invalid_argument("q is not finite");
@@ -364,6 +365,7 @@ void bind_simulator(nb::module_& m) {
               throw std::invalid_argument("max_iterations is " + std::to_string(*max_iterations) +
                                           ", it must be positive");
             }
+            taut::python::own_shapes(*scene);
             new (self)
                 Simulator(std::move(scene), {.dt = dt,
                                              .integrator = integrator_of(integrator),

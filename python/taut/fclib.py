@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     import h5py
 
 _COMPRESSED_COLUMNS, _COMPRESSED_ROWS = -1, -2  # what `nz` says if it is not the number of triplets
-# What h5py throws at a damaged file, and what becomes of a group where an array is expected.
-_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, OSError, RuntimeError, OverflowError)
 _INFO = ("title", "description", "math_info")
 
 
@@ -65,8 +63,10 @@ def read(path: str | Path, cls: type[Problem] = Problem) -> Content:
     with file:
         try:
             return _content(file, cls)
-        except _DAMAGE as error:
-            raise ValueError(f"'{path}': {error}") from error
+        except (ImportError, MemoryError):  # of this machine, not of the file
+            raise
+        except Exception as error:  # bytes that mean nothing fail in any way
+            raise ValueError(f"'{path}': {error or type(error).__name__}") from error
 
 
 def write(

@@ -42,8 +42,39 @@ def load(
     What the file asks for and taut does not do is warned about by name, once, and listed in `scene.warnings`. Where the
     scene was read from stays in `scene.source`.
     """
+    scene = read(
+        path,
+        floor,
+        package_dirs,
+        friction,
+        root=root,
+        srdf=srdf,
+        allow=allow,
+        trust=trust,
+        strict=strict,
+        max_bytes=max_bytes,
+    )
+    for what in scene.warnings:
+        warnings.warn(f"{os.path.basename(os.fspath(path))}: {what}", TautWarning, stacklevel=2)
+    return scene
+
+
+def read(
+    path: str | os.PathLike[str],
+    floor: bool | None = None,
+    package_dirs: Sequence[str | os.PathLike[str]] = (),
+    friction: float | None = None,
+    *,
+    root: str = "auto",
+    srdf: str | os.PathLike[str] = "",
+    allow: Sequence[str | os.PathLike[str]] = (),
+    trust: bool = False,
+    strict: bool = False,
+    max_bytes: int | None = None,
+) -> Scene:
+    """`load` that warns about nothing: of files whose gaps are known, or are told in another way."""
     folders = folders_of("package_dirs", package_dirs), folders_of("allow", allow)
-    scene = _load(
+    return _load(
         os.fspath(path),
         floor,
         folders[0],
@@ -55,9 +86,6 @@ def load(
         strict=strict,
         max_bytes=max_bytes,
     )
-    for what in scene.warnings:
-        warnings.warn(f"{os.path.basename(os.fspath(path))}: {what}", TautWarning, stacklevel=2)
-    return scene
 
 
 def folders_of(name: str, folders: Sequence[str | os.PathLike[str]]) -> list[str]:

@@ -96,7 +96,9 @@ class Worker:
                 self.process.kill()
         code = self.process.wait()
         told = self.errors.read_text(errors="replace")[-20000:]
-        frames = [(f, name) for f, name in re.findall(r'File "([^"]+)", line \d+ in (\S+)', told)]
+        # The thread that died, not those that waited beside it.
+        dying = told.partition("Current thread")[2].partition("\n\n")[0] or told
+        frames = re.findall(r'File "([^"]+)", line \d+ in (\S+)', dying)
         own = [(f, name) for f, name in frames if Path(f).parent == HERE][:1]  # which call of ours it was
         taut = [(f, name) for f, name in frames if Path(f).parent != HERE and not f.startswith("<")]
         where = " < ".join(f"{Path(f).name}:{name}" for f, name in [*taut, *own]) or "?"

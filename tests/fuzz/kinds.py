@@ -57,4 +57,4 @@ KINDS = {
 }
 
 if "TAUT_FUZZ_KIND" in os.environ:  # a file that the tests of the campaign itself write
-    KINDS["bad"] = Kind(os.environ["TAUT_FUZZ_KIND"], "ends badly", "inputs", 1.0, 10, 0.5)
+    KINDS["bad"] = Kind(os.environ["TAUT_FUZZ_KIND"], "ends badly", "inputs", 1.0, 10, 3.0)

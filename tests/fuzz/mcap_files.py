@@ -85,6 +85,8 @@ def hostile(rng: Rng, data: bytes) -> bytes:
 def _chunk(rng: Rng, content: bytes) -> bytes:
     """What a chunk holds, changed; its size and checksum are right again."""
     head, rest = content[:16], content[28:]
+    if len(rest) < 4:  # an earlier change left no chunk
+        return flips(rng, content) if content else content
     (named,) = struct.unpack("<I", rest[:4])
     inner = bytearray(rest[4 + named + 8 :])
     if not inner:

@@ -247,8 +247,16 @@ def edit_model(w: World) -> None:
     model = scene.model
     how = rng.integers(9)
     value = w.one([0.0, -1.0, np.nan, np.inf, 1e300, 1.0])
-    if how == 0 and model.nv:
-        model.damping[rng.integers(model.nv)] = value
+
+    def put(*fields: str, values: tuple = (value,)) -> None:
+        """One entry of each; an earlier call may have left a field of any size."""
+        entry = rng.integers(max(len(getattr(model, field)) for field in fields) or 1)
+        for field, new in zip(fields, values, strict=True):
+            if entry < len(getattr(model, field)):
+                getattr(model, field)[entry] = new
+
+    if how == 0:
+        put("damping")
     elif how == 1 and model.njoints > 1:
         inertia = model.inertias[int(rng.integers(1, model.njoints))]
         inertia.mass = value
@@ -257,13 +265,12 @@ def edit_model(w: World) -> None:
         setattr(model, field, np.zeros(int(rng.integers(0, 3))))
     elif how == 3 and scene.geometry.ngeoms:
         scene.geometry.geometryObjects[int(rng.integers(scene.geometry.ngeoms))].parentJoint = w.one([0, 1, 12345])
-    elif how == 4 and model.nq:
-        model.lowerPositionLimit[rng.integers(model.nq)] = value
-        model.upperPositionLimit[rng.integers(model.nq)] = w.one([0.0, value])
-    elif how == 5 and model.nv:
-        model.upperDryFrictionLimit[rng.integers(model.nv)] = value
-    elif how == 6 and model.nv:
-        model.armature[rng.integers(model.nv)] = value
+    elif how == 4:
+        put("lowerPositionLimit", "upperPositionLimit", values=(value, w.one([0.0, value])))
+    elif how == 5:
+        put("upperDryFrictionLimit")
+    elif how == 6:
+        put("armature")
     elif how == 7:
         model.gravity.linear = np.array([0, 0, value])
     elif how == 8 and len(scene.geometry.collisionPairs):
@@ -454,12 +461,11 @@ def problem(w: World) -> None:
         p = w.one(w.problems)
         solver = w.name(list(taut.solvers()))
         extra = {str(w.one(["tolerance", "max_iterations", "relaxation", "sides", "alpha", "rho"])): w.number()}
-        solution = taut.solve(
-            p, solver, **(extra if rng.uniform() < 0.3 else {}), warm_start=w.one([None, w.vector(3)])
-        )
+        extra = extra if rng.uniform() < 0.3 else {}
+        solution = taut.solve(p, solver, **extra, warm_start=w.one([None, w.vector(3)]))
         if solution.report.status == "converged" and taut.solver_models()[solver] == "NCP":
             worst = law_of(p, solution.impulse)
-            tolerance = extra.get("tolerance", 1e-6) if "tolerance" in extra else 1e-6
+            tolerance = extra.get("tolerance", 1e-6)
             scale = float(np.abs(p.G).max(initial=0)) * float(np.abs(solution.impulse).max(initial=0))
             if isinstance(tolerance, float) and worst > 5 * tolerance + 1e-9 * scale:
                 w.wrong.append(f"false converged: {solver} {worst:.2e}")

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 import tempfile
+import types
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
 import taut
+from taut.recording import about
+
+# A recording says when it began. Here always then: what is changed in its bytes is the same again.
+NOON = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.timezone.utc)
+CLOCK = types.SimpleNamespace(datetime=types.SimpleNamespace(now=lambda zone: NOON), timezone=datetime.timezone)
 
 
 @functools.lru_cache(maxsize=4)
@@ -17,7 +25,8 @@ def recording(kind: str, pieces: bool) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"run.{kind}"
         sim = taut.Simulator(taut.scenes.make("stack", n=2))
-        recorder = sim.record(path)
+        with mock.patch.object(about, "datetime", CLOCK):
+            recorder = sim.record(path)
         sim.rollout(sim.scene.q0, np.zeros(12), steps=40)
         recorder.flush()
         if pieces:

@@ -337,12 +337,15 @@ def bomb(folder: Path) -> Path:
 
 
 ONE = header("(1,)", content=bytes(8))
+NONE = header("(0,)")
 PROBLEMS: dict[str, Case] = {
     "a zip bomb": (bomb, "MAX_BYTES"),
     "a shape of 1e12": (npz("a.npz", g=header("(1000000000000,)"), mu=ONE, G=ONE), "which its .* bytes are not"),
     "a negative shape": (npz("b.npz", g=header("(-5,)"), mu=ONE, G=ONE), "npz file"),
     "a pickle": (npz("c.npz", g=header("(1,)", "|O", b"cos\nsystem\n."), mu=ONE, G=ONE), "objects"),
     "a header of nonsense": (npz("d.npz", g=header("__import__('os')"), mu=ONE, G=ONE), "npz file"),
+    "a header without an end": (npz("i.npz", g=header("(1,"), mu=ONE, G=ONE), "npz file"),
+    "no kinds and no sizes": (npz("j.npz", g=NONE, mu=NONE, G=header("(0, 0)"), kinds=header("(0,)", "<U4")), LOADS),
     "letters": (npz("e.npz", g=header("(2,)", "<U1", bytes(8)), mu=ONE, G=ONE), "not numbers"),
     "a gigabyte of zeros": (sparse("f.npz", b"PK\3\4", 1 << 30), "npz file"),
     "an empty file": (text("g.npz", ""), "npz file"),

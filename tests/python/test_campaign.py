@@ -166,13 +166,14 @@ def bad_kind(tmp_path):
     """A kind of input some of which end or stop the process, throw, or keep memory."""
     path = tmp_path / "bad_kind.py"
     path.write_text(
-        "import os, signal, time\n"
+        "import os, signal, threading, time\n"
+        "threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()  # which did not do it\n"
         "hoard = []\n"
         "def run(seed, outcome):\n"
         "    for place in range(outcome.first, 10):\n"
         "        outcome.at(place)\n"
         "        if seed[2] == 1 and place == 6: os.kill(os.getpid(), signal.SIGSEGV)\n"
-        "        if seed[2] == 2 and place == 3: time.sleep(1000)\n"
+        "        while seed[2] == 2 and place == 3: pass\n"
         "        if seed[2] == 3 and place == 4:\n"
         "            with outcome.guard(place): raise KeyError('x')\n"
         "        hoard.append(bytes(50_000))\n"
@@ -182,14 +183,14 @@ def bad_kind(tmp_path):
 
 
 def test_the_supervisor_finds_crashes_hangs_exceptions_and_leaks_and_goes_on(bad_kind, tmp_path, monkeypatch):
-    bad = kinds.Kind(str(bad_kind), "ends badly", "inputs", 1.0, 10, 0.5)
+    bad = kinds.Kind(str(bad_kind), "ends badly", "inputs", 1.0, 10, 3.0)
     monkeypatch.setitem(kinds.KINDS, "bad", bad)
     monkeypatch.setenv("TAUT_FUZZ_KIND", str(bad_kind))
     path = tmp_path / "journal.jsonl"
     journal = campaign.campaign(inputs=3000, seed=1, only=["bad"], path=path, progress=False)
     found = {what: (one["case"], int(one["place"])) for (_, what), seen in journal.findings.items() for one in seen}
     text = " | ".join(found)
-    assert "process ended with #" in text and (1, 6) in found.values()
+    assert "process ended with # in bad_kind.py:run:" in text and (1, 6) in found.values()
     assert "hangs" in text and (2, 3) in found.values()
     assert "KeyError" in text and (3, 4) in found.values()
     assert journal.done("inputs") >= 2990  # all but those that ended it

@@ -307,3 +307,40 @@ def test_pairs_are_those_a_simulator_was_made_for():
     assert sim.step(q, v).v.tobytes() == expected.v.tobytes()
     with pytest.raises(ValueError, match="a collision pair is of shapes 1000000 and"):
         taut.Simulator(scene)
+
+
+REPLACED = """
+    model, geometry = pinocchio.Model(), pinocchio.GeometryModel()
+    body = model.addJoint(0, pinocchio.JointModelFreeFlyer(), pinocchio.SE3.Identity(), "body")
+    model.appendBodyToJoint(body, pinocchio.Inertia.FromSphere(1.0, 0.1), pinocchio.SE3.Identity())
+    geometry.addGeometryObject(pinocchio.GeometryObject("ball", body, pinocchio.SE3.Identity(), coal.Sphere(0.1)))
+    scene = taut.loading.from_pinocchio(model, geometry)
+    del geometry
+    sim, q, v = taut.Simulator(scene), scene.q0, np.zeros(6)
+    for radius in (0.2, 0.3):
+        {how}
+        gc.collect()
+        {then}
+    assert scene.geometry.geometryObjects[0].geometry.radius == radius
+"""
+REPLACE = {
+    "another": "scene.geometry.geometryObjects[0].geometry = coal.Sphere(radius)",
+    "a parameter": "scene.set_parameter('size:ball', [radius])",
+}
+THEN = {
+    "step": "sim.step(q, v)",
+    "rollout": "sim.rollout(q, v, steps=2)",
+    "batch": "sim.jacobians(q[None], v[None], threads=2); sim.step(q, v)",
+    "another thread": "other = threading.Thread(target=sim.step, args=(q, v)); other.start(); other.join()",
+    "no more": "del sim; gc.collect(); sim = taut.Simulator(scene)",
+}
+
+
+@pytest.mark.parametrize("then", THEN)
+@pytest.mark.parametrize("how", REPLACE)
+def test_shapes_of_python_are_let_go_of_by_steps(how, then):
+    """A step has no GIL, and is the last to know the shape that was replaced."""
+    program = "import gc, threading, coal, numpy as np, pinocchio, taut\n"
+    program += textwrap.dedent(REPLACED).format(how=REPLACE[how], then=THEN[then])
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert run.returncode == 0, run.stderr

@@ -410,3 +410,31 @@ def test_urdf_finds_its_package_where_told(tmp_path):
 
 def test_scene_says_what_it_is():
     assert repr(taut.scenes.make("stack", n=3)) == "Scene(3 joints, 18 dof, 4 shapes, 6 pairs)"
+
+
+@pytest.mark.parametrize(
+    "name", ["q0", "gravity", "stiffness", "spring_reference", "limit_restitution", "limit_compliance"]
+)
+def test_what_is_written_to_a_copy_is_not_lost_in_silence(name):
+    scene = taut.scenes.make("go1")
+    before = getattr(scene, name).copy()
+    with pytest.raises(ValueError, match="read-only"):
+        getattr(scene, name)[0] = 0.25
+    np.testing.assert_array_equal(getattr(scene, name), before)
+    changed = before.copy()  # which is the user's own
+    changed[0] = 0.25
+    setattr(scene, name, changed)
+    np.testing.assert_array_equal(getattr(scene, name), changed)
+
+
+def test_what_is_read_from_a_scene_outlives_it_and_goes_where_arrays_go():
+    scene = taut.scenes.make("go1")
+    q0 = scene.q0
+    model = scene.model
+    assert not q0.flags.writeable
+    pinocchio.forwardKinematics(model, model.createData(), q0)
+    moved = pinocchio.integrate(model, q0, np.zeros(model.nv))
+    scene.add_body("ball", coal.Sphere(0.1), 1.0)  # the scene's own array grows
+    del scene, model
+    gc.collect()
+    np.testing.assert_allclose(moved, q0, atol=1e-15)

@@ -239,6 +239,17 @@ def test_info_shows_them(tmp_path):
     assert "transmission elements are not supported: 1 (t1)" in CliRunner().invoke(app, ["info", str(path)]).output
 
 
+@pytest.mark.parametrize("name", ["go1", "talos", "humanoid", "cassie"])
+def test_ready_made_scenes_warn_about_nothing(name, monkeypatch):
+    """Their files are known. Not even what is silenced at once: filters belong to all threads."""
+    told = []
+    monkeypatch.setattr(warnings, "warn", lambda *about, **options: told.append(about))
+    assert taut.scenes.make(name).warnings
+    assert told == []
+    taut.load(taut.scenes.path(name))
+    assert told
+
+
 def test_ready_made_robots_say_what_they_lose_in_few_words():
     """A dozen kinds at most, each in a line that can be read."""
     for name in taut.scenes.names():

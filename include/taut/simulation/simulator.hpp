@@ -112,8 +112,9 @@ class Simulator {
   /// How many steps were begun.
   std::uint64_t steps() const { return steps_; }
   /// Throws std::invalid_argument if the live scene does not have the joints, shapes, pairs, loops and actuators it had
-  /// when this was made, or one of its arrays does not fit them: what everything that reads the scene begins with.
-  void require_same_structure() const { edits(); }
+  /// when this was made, or one of its arrays does not fit them: what everything that reads the scene begins with. Says
+  /// whether anything was edited since the last step.
+  bool require_same_structure() const { return !edits().first.empty(); }
   /// What differentiates the last step needs its scene as it was: throws std::invalid_argument naming what was edited
   /// since.
   void require_unedited() const;

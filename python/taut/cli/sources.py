@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +12,7 @@ import typer
 
 from .. import scenes
 from .._taut import Scene
-from ..loading import TautWarning, load
+from ..loading import read
 from .terminal import note
 
 OPEN = 1e-6  # m: what counts as an open loop
@@ -40,9 +39,7 @@ def open_scene(
         # Makers warn about nothing: what their files ask for in vain is known.
         return scenes.make(source) if floor is None else scenes.make(source, floor=floor)
     _require_file(source)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TautWarning)
-        scene = load(source, floor=floor, allow=allow or (), trust=trust)
+    scene = read(source, floor, allow=allow or (), trust=trust)
     if not quiet:
         for what in scene.warnings:
             note(f"{Path(source).name}: {what}")

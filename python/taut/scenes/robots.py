@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from .._taut import Scene
-from ..loading import load
+from ..loading import read
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,7 @@ def _maker(name: str) -> Callable[..., Scene]:
     file = FILES[name]
 
     def make(floor: bool = file.floor, friction: float | None = None, height: float | None = None) -> Scene:
-        import warnings
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # known for these files, and in scene.warnings
-            scene = load(file_of(name), floor=floor, friction=friction, root=file.root)
+        scene = read(file_of(name), floor, friction=friction, root=file.root)  # what it loses is in scene.warnings
         if height is not None:
             if not math.isfinite(height):
                 raise ValueError(f"height is {height}, it must be finite")
