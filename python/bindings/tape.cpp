@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "bindings.hpp"
+#include "shape_owners.hpp"
 
 namespace taut::python {
 
@@ -313,6 +314,7 @@ void bind_tape(nb::module_& m, nb::class_<taut::Simulator>& simulator) {
   simulator.def(
       "record",
       [](nb::handle self, nb::object path) {
+        taut::python::prepare(nb::cast<const taut::Simulator&>(self));  // what it cannot step may not be written either
         return nb::module_::import_("taut.recording").attr("Recorder")(self, path);
       },
       "path"_a,

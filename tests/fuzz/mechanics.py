@@ -185,7 +185,9 @@ class Mechanics:
             end = 2.0 * middle - spin
             before = pin.exp3(-(self.dt - self.ahead) * spin) @ cross(spin, centre)
             after = pin.exp3(self.ahead * end) @ cross(end, centre)
-            lost = (after - before - cross(end - spin, centre)) / self.dt  # by the origin, beside what its turning takes
+            lost = (
+                after - before - cross(end - spin, centre)
+            ) / self.dt  # by the origin, beside what its turning takes
             held = cross(spin, cross(spin, centre))
             force = mass * (lost - held)
             b[iv : iv + 3] += force

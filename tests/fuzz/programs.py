@@ -245,7 +245,7 @@ def edit_model(w: World) -> None:
     """The live model: what makes no sense is found where it is used."""
     rng, scene = w.rng, w.one(w.scenes)
     model = scene.model
-    how = rng.integers(9)
+    how = rng.integers(10)
     value = w.one([0.0, -1.0, np.nan, np.inf, 1e300, 1.0])
 
     def put(*fields: str, values: tuple = (value,)) -> None:
@@ -275,6 +275,8 @@ def edit_model(w: World) -> None:
         model.gravity.linear = np.array([0, 0, value])
     elif how == 8 and len(scene.geometry.collisionPairs):
         scene.geometry.removeAllCollisionPairs()
+    elif how == 9 and scene.geometry.ngeoms:
+        scene.geometry.geometryObjects[int(rng.integers(scene.geometry.ngeoms))].geometry = w.shape()
 
 
 def make_simulator(w: World) -> None:

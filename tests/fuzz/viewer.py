@@ -11,7 +11,7 @@ import numpy as np
 from .outcome import Outcome
 
 INPUTS = 20
-PATIENCE = 30.0  # s for an honest page: limits on those who came before it may have to run out first
+PATIENCE = 120.0  # s for an honest page: limits on those who came before it may have to run out first
 
 
 @functools.lru_cache(maxsize=1)

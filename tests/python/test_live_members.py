@@ -344,3 +344,17 @@ def test_shapes_of_python_are_let_go_of_by_steps(how, then):
     program += textwrap.dedent(REPLACED).format(how=REPLACE[how], then=THEN[then])
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
     assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize("shape", ["Convex", "BVHModelOBBRSS"])
+def test_a_shape_without_points_is_named_by_a_recorder(shape, tmp_path):
+    program = "import sys, coal, taut\nscene = taut.scenes.make('ball')\nsim = taut.Simulator(scene)\n"
+    program += f"scene.geometry.geometryObjects[0].geometry = coal.{shape}()\n"
+    program += "try:\n    sim.record(sys.argv[1])\nexcept ValueError as error:\n    print(error)\n"
+    path = tmp_path / "run.npz"
+    run = subprocess.run(
+        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert "the kind of shape of 'floor' changed" in run.stdout
+    assert not path.exists()
