@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "taut/math/interruption.hpp"
 #include "taut/problem/sets.hpp"
@@ -406,17 +407,18 @@ void Simulator::advance() {
 // The bias of loops is a forecast of how they bend. What it leaves open is asked for again until next to nothing of it
 // is left: then φ(q⁺) = 0 is what holds, which is smooth and has a derivative, however the forecast was.
 void Simulator::close_left_open() {
-  constexpr double kLittle = 1e-7, kOpen = 1e-6;  // m or rad
+  constexpr double kLittle = 1e-7, kOpen = 1e-6, kNotHeld = 1e-5;  // m or rad
   constexpr double kShare = 1e-5, kRounding = 1e-14;
-  constexpr int kAsks = 5, kFewAsks = 2, kPutBack = 3;
+  constexpr int kAsks = 5, kFewAsks = 2, kPutBack = 12;  // the last where bodies turn far in the step
   record_.asked_again = record_.put_back = false;
   // Solvers that iterate on loops, too, cannot be asked for what their tolerance does not see.
   const bool exact = options_.solver == "auto";
   // Half of Moreau's step is made before it looks: to ask for all of the rest would set velocities swinging.
   const int asks = options_.integrator == Integrator::moreau ? 0 : exact ? kAsks : kFewAsks;
   double allowed = exact ? kLittle : kOpen;
-  for (int round = 0; round < asks && loops_are_left_open(allowed); ++round) {
-    if (round == 0 && exact) allowed = std::max(kRounding, kShare * ahead_.lpNorm<Eigen::Infinity>());
+  double open = left_open();
+  for (int round = 0; round < asks && open > allowed; ++round) {
+    if (round == 0 && exact) allowed = std::max(kRounding, kShare * open);
     record_.asked_again = true;
     const int iterations = record_.report.iterations;
     ask_again();
@@ -424,11 +426,16 @@ void Simulator::close_left_open() {
     record_.report.iterations += iterations;
     impulses_.remember(record_, joint_rows_);
     advance();
+    open = left_open();
   }
-  for (int round = 0; round < kPutBack && loops_are_left_open(kOpen); ++round) {
+  for (int round = 0; round < kPutBack && open > kOpen; ++round) {
     record_.put_back = true;
     if (!put_back()) break;
+    const double before = std::exchange(open, left_open());
+    if (!(open < before)) break;  // the shortest way leads nowhere
   }
+  // The velocities are exact, where they lead is not.
+  if (open > kNotHeld && record_.report.status == Status::converged) record_.report.status = Status::stalled;
 }
 
 const Record& Simulator::step(const Usage::Change&, const ConstVectorRef& q, const ConstVectorRef& v,
