@@ -156,8 +156,10 @@ SceneValues::Difference Simulator::edits() const {
 
 // Makes anew what was made of values that were edited.
 void Simulator::follow(const SceneValues::Difference& edited) {
-  validate(*scene_);
-  forces_.check(*scene_);
+  if (!edited.first.empty()) {
+    validate(*scene_);
+    forces_.check(*scene_);
+  }
   if (edited.shapes) {
     detector_ = CollisionDetector(scene_->geometry, options_.narrow_phase);
   } else if (edited.placements) {
@@ -174,7 +176,10 @@ void Simulator::require_unedited() const {
     throw std::invalid_argument("derivatives: " + what +
                                 " was edited since the last step; step again, or differentiate before you edit");
   };
-  if (!values_.equal(*scene_)) refuse(values_.difference(*scene_).first);
+  if (!values_.equal(*scene_)) {
+    const std::string what = values_.difference(*scene_).first;
+    if (!what.empty()) refuse(what);
+  }
   for (const Contact& contact : record_.contacts) {
     const double* own = pair_mu_[static_cast<std::size_t>(contact.pair)];
     if (own && *own != contact.mu) refuse("the friction of a pair");
@@ -442,12 +447,13 @@ const Record& Simulator::step(const Usage::Change&, const ConstVectorRef& q, con
                               const ConstVectorRef& tau, std::span<const pinocchio::Force> fext,
                               const ConstVectorRef& control) {
   const Usage::Step within(usage_);
-  const SceneValues::Difference edited = edits();
+  const bool was_touched = !values_.equal(*scene_);
+  const SceneValues::Difference edited = was_touched ? edits() : SceneValues::Difference{};
   check(q, v, tau, fext, control);
-  if (!edited.first.empty()) follow(edited);
+  if (was_touched) follow(edited);
   before_.q = record_.q_next;
   before_.v = record_.v_next;
-  before_.impulses = impulses_;
+  std::swap(before_.impulses, impulses_);  // all of them are written anew
   before_.penalty = solver_.penalty();
   before_.detected = false;
   has_stepped_ = false;  // until it is whole
@@ -466,7 +472,7 @@ void Simulator::undo_step() {
   record_.q_next = before_.q;
   record_.v_next = before_.v;
   if (before_.detected) detector_.undo(collision_memory_);
-  impulses_ = before_.impulses;
+  std::swap(before_.impulses, impulses_);
   solver_.set_penalty(before_.penalty);
   record_.contacts.clear();
   record_.joint_rows.clear();
@@ -514,7 +520,7 @@ void Simulator::make_step(const ConstVectorRef& q, const ConstVectorRef& v, cons
     const auto timed = watch(Phase::solver);
     auto lambda = record_.impulse.head(record_.rows.rows());
     lambda.setZero();
-    if (options_.warm_start) impulses_.recall(record_, joint_rows_, lambda);
+    if (options_.warm_start) before_.impulses.recall(record_, joint_rows_, lambda);
     solve();
     impulses_.remember(record_, joint_rows_);
   }
