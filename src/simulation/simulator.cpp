@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "taut/math/interruption.hpp"
 #include "taut/problem/sets.hpp"
@@ -155,8 +156,10 @@ SceneValues::Difference Simulator::edits() const {
 
 // Makes anew what was made of values that were edited.
 void Simulator::follow(const SceneValues::Difference& edited) {
-  validate(*scene_);
-  forces_.check(*scene_);
+  if (!edited.first.empty()) {
+    validate(*scene_);
+    forces_.check(*scene_);
+  }
   if (edited.shapes) {
     detector_ = CollisionDetector(scene_->geometry, options_.narrow_phase);
   } else if (edited.placements) {
@@ -173,7 +176,10 @@ void Simulator::require_unedited() const {
     throw std::invalid_argument("derivatives: " + what +
                                 " was edited since the last step; step again, or differentiate before you edit");
   };
-  if (!values_.equal(*scene_)) refuse(values_.difference(*scene_).first);
+  if (!values_.equal(*scene_)) {
+    const std::string what = values_.difference(*scene_).first;
+    if (!what.empty()) refuse(what);
+  }
   for (const Contact& contact : record_.contacts) {
     const double* own = pair_mu_[static_cast<std::size_t>(contact.pair)];
     if (own && *own != contact.mu) refuse("the friction of a pair");
@@ -406,17 +412,18 @@ void Simulator::advance() {
 // The bias of loops is a forecast of how they bend. What it leaves open is asked for again until next to nothing of it
 // is left: then φ(q⁺) = 0 is what holds, which is smooth and has a derivative, however the forecast was.
 void Simulator::close_left_open() {
-  constexpr double kLittle = 1e-7, kOpen = 1e-6;  // m or rad
+  constexpr double kLittle = 1e-7, kOpen = 1e-6, kNotHeld = 1e-5;  // m or rad
   constexpr double kShare = 1e-5, kRounding = 1e-14;
-  constexpr int kAsks = 5, kFewAsks = 2, kPutBack = 3;
+  constexpr int kAsks = 5, kFewAsks = 2, kPutBack = 12;  // the last where bodies turn far in the step
   record_.asked_again = record_.put_back = false;
   // Solvers that iterate on loops, too, cannot be asked for what their tolerance does not see.
   const bool exact = options_.solver == "auto";
   // Half of Moreau's step is made before it looks: to ask for all of the rest would set velocities swinging.
   const int asks = options_.integrator == Integrator::moreau ? 0 : exact ? kAsks : kFewAsks;
   double allowed = exact ? kLittle : kOpen;
-  for (int round = 0; round < asks && loops_are_left_open(allowed); ++round) {
-    if (round == 0 && exact) allowed = std::max(kRounding, kShare * ahead_.lpNorm<Eigen::Infinity>());
+  double open = left_open();
+  for (int round = 0; round < asks && open > allowed; ++round) {
+    if (round == 0 && exact) allowed = std::max(kRounding, kShare * open);
     record_.asked_again = true;
     const int iterations = record_.report.iterations;
     ask_again();
@@ -424,23 +431,29 @@ void Simulator::close_left_open() {
     record_.report.iterations += iterations;
     impulses_.remember(record_, joint_rows_);
     advance();
+    open = left_open();
   }
-  for (int round = 0; round < kPutBack && loops_are_left_open(kOpen); ++round) {
+  for (int round = 0; round < kPutBack && open > kOpen; ++round) {
     record_.put_back = true;
     if (!put_back()) break;
+    const double before = std::exchange(open, left_open());
+    if (!(open < before)) break;  // the shortest way leads nowhere
   }
+  // The velocities are exact, where they lead is not.
+  if (open > kNotHeld && record_.report.status == Status::converged) record_.report.status = Status::stalled;
 }
 
 const Record& Simulator::step(const Usage::Change&, const ConstVectorRef& q, const ConstVectorRef& v,
                               const ConstVectorRef& tau, std::span<const pinocchio::Force> fext,
                               const ConstVectorRef& control) {
   const Usage::Step within(usage_);
-  const SceneValues::Difference edited = edits();
+  const bool was_touched = !values_.equal(*scene_);
+  const SceneValues::Difference edited = was_touched ? edits() : SceneValues::Difference{};
   check(q, v, tau, fext, control);
-  if (!edited.first.empty()) follow(edited);
+  if (was_touched) follow(edited);
   before_.q = record_.q_next;
   before_.v = record_.v_next;
-  before_.impulses = impulses_;
+  std::swap(before_.impulses, impulses_);  // all of them are written anew
   before_.penalty = solver_.penalty();
   before_.detected = false;
   has_stepped_ = false;  // until it is whole
@@ -459,7 +472,7 @@ void Simulator::undo_step() {
   record_.q_next = before_.q;
   record_.v_next = before_.v;
   if (before_.detected) detector_.undo(collision_memory_);
-  impulses_ = before_.impulses;
+  std::swap(before_.impulses, impulses_);
   solver_.set_penalty(before_.penalty);
   record_.contacts.clear();
   record_.joint_rows.clear();
@@ -507,7 +520,7 @@ void Simulator::make_step(const ConstVectorRef& q, const ConstVectorRef& v, cons
     const auto timed = watch(Phase::solver);
     auto lambda = record_.impulse.head(record_.rows.rows());
     lambda.setZero();
-    if (options_.warm_start) impulses_.recall(record_, joint_rows_, lambda);
+    if (options_.warm_start) before_.impulses.recall(record_, joint_rows_, lambda);
     solve();
     impulses_.remember(record_, joint_rows_);
   }

@@ -165,10 +165,10 @@ void Simulator::reconcile_rows() {
   }
 }
 
-// How far loops are open at the end of the step, beyond what they are left open on purpose, in `ahead_`; and whether
-// that is more than `allowed`, m or rad.
-bool Simulator::loops_are_left_open(double allowed) {
-  if (closure_rows_ == 0 || options_.soft_loops) return false;
+// How far loops are open at the end of the step, beyond what they are left open on purpose: by row in `ahead_`, and at
+// most, m or rad. Zero where there is no telling.
+double Simulator::left_open() {
+  if (closure_rows_ == 0 || options_.soft_loops) return 0.0;
   held_.update(scene_->model, record_.q_next);
   closure_errors(held_, record_.q_next, ahead_);
   ahead_ -= error_;
@@ -178,7 +178,7 @@ bool Simulator::loops_are_left_open(double allowed) {
     if (turn.norm() > EIGEN_PI) turn.setZero();  // past half a turn a rotation vector starts anew
     row += size.size();
   }
-  return ahead_.lpNorm<Eigen::Infinity>() > allowed && ahead_.allFinite();
+  return ahead_.allFinite() ? ahead_.lpNorm<Eigen::Infinity>() : 0.0;
 }
 
 // After an impact the old velocity was no guide to how loops bend: what is left open is asked for once more.

@@ -3,6 +3,7 @@
 #include <coal/shape/convex.h>
 #include <coal/shape/geometric_shapes.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <type_traits>
@@ -115,6 +116,18 @@ std::array<std::ptrdiff_t, kSizes.size()> sizes_of(const Scene& scene) {
           scene.limits.compliance.size()};
 }
 
+template <typename Visit>
+void walk_pair_restitution(const Scene& scene, Visit&& visit) {
+  constexpr Kind kind = Kind::pair_restitution;
+  for (int i = 0; const auto& [names, value] : scene.pair_restitution) {
+    visit(kind, i, names.first.c_str(), names.first.size() + 1, names.first.size() + 1);
+    visit(kind, i, names.second.c_str(), names.second.size() + 1, names.second.size() + 1);
+    visit(kind, i++, &value, 1, 1);
+  }
+  const std::size_t count = scene.pair_restitution.size();
+  visit(kind, 0, &count, 1, 1);
+}
+
 // Calls visit(kind, index of the first, values, how many, values per index): all of a scene but the sizes of shapes.
 // What has the structure comes first, lists that may grow come last.
 template <typename Visit>
@@ -184,20 +197,12 @@ void walk(const Scene& scene, Visit&& visit) {
     one(Kind::ball_limit, i++, std::array{static_cast<double>(limit.joint), limit.angle});
   }
   one(Kind::ball_limit, 0, scene.ball_limits.size());
-  const auto pairs = [&](Kind kind, const auto& list) {
-    for (int i = 0; const auto& [names, value] : list) {
-      visit(kind, i, names.first.c_str(), names.first.size() + 1, names.first.size() + 1);
-      visit(kind, i, names.second.c_str(), names.second.size() + 1, names.second.size() + 1);
-      one(kind, i++, value);
-    }
-    one(kind, 0, list.size());
-  };
   // Files give hundreds, which the step reads where they stand: here only whether they still stand there.
   const auto& own = scene.pair_friction;
   one(Kind::pair_friction, 0, own.size());
   one(Kind::pair_friction, 0, own.empty() ? nullptr : &own.begin()->second);
   one(Kind::pair_friction, 0, own.empty() ? nullptr : &own.rbegin()->second);
-  pairs(Kind::pair_restitution, scene.pair_restitution);
+  walk_pair_restitution(scene, visit);
 }
 
 // Calls visit(shape, sizes, bytes) with the sizes where Coal has them.
@@ -225,20 +230,86 @@ void walk_sizes(const Scene& scene, Visit&& visit) {
   }
 }
 
-constexpr std::size_t kFewBytes = 128, kWord = 8;
+#if defined(__GNUC__)
+using Wide = std::uint64_t __attribute__((vector_size(32), aligned(1), may_alias));
 
-// Zero where a few bytes are the same.
-inline std::uint64_t difference_of(const std::byte* one, const void* two, std::size_t bytes) {
-  const auto* other = static_cast<const std::byte*>(two);
-  std::uint64_t found = 0;
-  std::size_t k = 0;
-  for (; k + 8 <= bytes; k += 8) {
-    std::uint64_t a, b;
-    std::memcpy(&a, one + k, 8), std::memcpy(&b, other + k, 8);
-    found |= a ^ b;
+// Without branches on what is there.
+template <typename Window>
+TAUT_INLINE inline bool stand_as_copied(const Window* first, const Window* last) {
+  Wide differs{};
+#pragma GCC unroll 4
+  for (; first != last; ++first) {
+    differs |= *static_cast<const Wide*>(first->live) ^ *reinterpret_cast<const Wide*>(first->copy.data());
   }
-  for (; k < bytes; ++k) found |= static_cast<std::uint64_t>(one[k] ^ other[k]);
-  return found;
+  return (differs[0] | differs[1] | differs[2] | differs[3]) == 0;
+}
+
+#if defined(__x86_64__)
+template <typename Window>
+__attribute__((target("avx2"))) bool stand_as_copied_wide(const Window* first, const Window* last) {
+  return stand_as_copied(first, last);
+}
+#endif
+#else
+template <typename Window>
+bool stand_as_copied(const Window* first, const Window* last) {
+  return std::all_of(first, last, [](const auto& window) {
+    return std::memcmp(window.live, window.copy.data(), window.copy.size()) == 0;
+  });
+}
+#endif
+
+template <typename Window>
+bool all_stand(const Window* first, const Window* last) {
+#if defined(__GNUC__) && defined(__x86_64__)
+  static const bool is_wide = __builtin_cpu_supports("avx2");
+  if (is_wide) return stand_as_copied_wide(first, last);
+#endif
+  return stand_as_copied(first, last);
+}
+
+struct Bytes {
+  const void* from;
+  std::size_t count;
+};
+
+// Calls visit(list of bytes) for what stands in the scene itself, where it can be read whatever was edited: numbers,
+// and where every list begins and ends.
+template <typename Visit>
+void walk_heads(const Scene& scene, Visit&& visit) {
+  const auto& model = scene.model;
+  const auto& geometry = scene.geometry;
+  const auto heads = [&](const auto&... values) { visit(std::vector<Bytes>{{&values, sizeof(values)}...}); };
+  heads(model.nq, model.nv, model.njoints, model.parents, model.joints, model.names, model.idx_qs, model.idx_vs,
+        model.nqs, model.nvs, model.inertias, model.jointPlacements, model.gravity.toVector(), model.armature,
+        model.damping, model.upperDryFrictionLimit, model.lowerPositionLimit, model.upperPositionLimit, geometry.ngeoms,
+        geometry.geometryObjects, geometry.collisionPairs, scene.surfaces, scene.friction_rule, scene.pair_friction,
+        scene.pair_restitution, scene.loops, scene.couplings, scene.actuators, scene.ball_limits, scene.stiffness,
+        scene.spring_reference, scene.limits.restitution, scene.limits.compliance);
+}
+
+// The same for what stands in those lists, to be read where they begin and end as they did.
+template <typename Visit>
+void walk_lists(const Scene& scene, Visit&& visit) {
+  const auto& model = scene.model;
+  const auto all = [&](const auto&... lists) {
+    (visit(std::vector<Bytes>{{lists.data(), static_cast<std::size_t>(lists.size()) * sizeof(*lists.data())}}), ...);
+  };
+  const auto parts = [&](const auto&... values) { visit(std::vector<Bytes>{{&values, sizeof(values)}...}); };
+  all(model.parents, model.idx_qs, model.idx_vs, model.nqs, model.nvs, model.inertias, model.jointPlacements,
+      model.armature, model.damping, model.upperDryFrictionLimit, model.lowerPositionLimit, model.upperPositionLimit,
+      scene.surfaces, scene.stiffness, scene.spring_reference, scene.limits.restitution, scene.limits.compliance,
+      scene.ball_limits, scene.couplings);
+  if (!scene.geometry.collisionPairs.empty()) parts(scene.geometry.collisionPairs.back());
+  for (const auto& object : scene.geometry.geometryObjects)
+    parts(object.parentJoint, object.placement, object.geometry);
+  for (const Loop& loop : scene.loops) {
+    parts(loop.kind, loop.joint_1, loop.joint_2, loop.placement_1, loop.placement_2, loop.length, loop.compliance,
+          loop.angular_compliance);
+  }
+  for (const Actuator& a : scene.actuators) {
+    parts(a.kind, a.dof, a.loop, a.gear, a.kp, a.kv, a.control_range, a.force_range);
+  }
 }
 
 std::string in_quotes(const std::string& name) { return "'" + name + "'"; }
@@ -336,37 +407,76 @@ void SceneValues::copy(const Scene& scene) {
     geometry_.push_back(object.geometry);
     kinds_.push_back(object.geometry ? static_cast<int>(object.geometry->getNodeType()) : -1);
   }
-  sized_.clear();
-  sizes_.clear();
-  walk_sizes(scene, [&](int shape, const void* live, std::size_t bytes) {
-    for (std::size_t k = 0; k < bytes; k += kWord) {
-      const void* word = static_cast<const std::byte*>(live) + k;
-      sized_.push_back({shape, word, kWord, sizes_.size()});
-      append(sizes_, word, kWord);
+  windows_.clear();
+  words_.clear();
+  const auto add = [&](int what, const void* from, std::size_t bytes) {
+    const auto* live = static_cast<const std::byte*>(from);
+    // The last of them overlaps the one before.
+    const auto add_pieces = [&](auto& list, std::size_t size) {
+      for (std::size_t k = 0; k < bytes; k += size) {
+        const std::byte* piece = live + std::min(k, bytes - size);
+        list.push_back({what, piece, {}});
+        std::memcpy(&list.back().copy, piece, size);
+      }
+    };
+    if (bytes >= sizeof(Window::copy)) {
+      add_pieces(windows_, sizeof(Window::copy));
+    } else if (bytes >= sizeof(Word::copy)) {
+      add_pieces(words_, sizeof(Word::copy));
     }
-  });
+  };
+  // What stands close together is seen at once.
+  const auto add_joined = [&](int what, std::vector<Bytes> parts) {
+    constexpr std::ptrdiff_t kApart = 64;
+    std::sort(parts.begin(), parts.end(), [](const Bytes& a, const Bytes& b) { return a.from < b.from; });
+    for (std::size_t i = 0; i < parts.size();) {
+      const auto* from = static_cast<const std::byte*>(parts[i].from);
+      const std::byte* end = from + parts[i].count;
+      for (++i; i < parts.size() && static_cast<const std::byte*>(parts[i].from) - end <= kApart; ++i) {
+        end = static_cast<const std::byte*>(parts[i].from) + parts[i].count;
+      }
+      add(what, from, static_cast<std::size_t>(end - from));
+    }
+  };
+  walk_heads(scene, [&](const std::vector<Bytes>& parts) { add_joined(kHead, parts); });
+  walk_lists(scene, [&](const std::vector<Bytes>& parts) { add_joined(kList, parts); });
+  walk_sizes(scene, add);
 }
 
 bool SceneValues::equal(const Scene& scene) const {
-  const auto sizes = sizes_of(scene);
-  if (std::memcmp(values_.data(), sizes.data(), sizeof(sizes)) != 0) return false;
-  // Of equal sizes: all but lists that may grow, which come last, stand where they stood. Without branches.
-  const std::byte* at = values_.data();
-  const std::byte* const end = at + values_.size();
-  std::uint64_t differs = 0;
-  walk(scene, [&](Kind kind, int, const auto* data, std::size_t count, std::size_t) TAUT_INLINE {
-    const std::size_t bytes = count * sizeof(*data);
-    if (kind >= Kind::ball_limit && bytes > static_cast<std::size_t>(end - at)) {
-      differs = 1;
-      return;
+  if (scene.model.njoints < 2) return difference(scene).first.empty();  // lists of four bytes, no machine
+  // Lists can be read where their heads are what they were.
+  const auto is_head = [](const auto& piece) { return piece.what == kHead; };
+  const Window* const windows = windows_.data();
+  const Window* const last_window = windows + windows_.size();
+  const Window* const lists = std::find_if_not(windows, last_window, is_head);
+  const Word* const words = words_.data();
+  const Word* const last_word = words + words_.size();
+  const Word* const words_of_lists = std::find_if_not(words, last_word, is_head);
+  const auto stand = [](const Word* first, const Word* last) {
+    std::uint64_t differs = 0;
+    for (; first != last; ++first) {
+      std::uint64_t live;
+      std::memcpy(&live, first->live, sizeof(live));
+      differs |= live ^ first->copy;
     }
-    differs |= bytes > kFewBytes ? std::uint64_t{std::memcmp(at, data, bytes) != 0} : difference_of(at, data, bytes);
-    at += bytes;
+    return differs == 0;
+  };
+  if (!all_stand(windows, lists) || !stand(words, words_of_lists)) return false;
+  if (!all_stand(lists, last_window) || !stand(words_of_lists, last_word)) return false;
+  if (scene.pair_restitution.empty()) return true;
+  // Which of a map's nodes are still there its head does not tell.
+  std::size_t bytes = 0;
+  walk_pair_restitution(
+      scene, [&](Kind, int, const auto* data, std::size_t count, std::size_t) { bytes += count * sizeof(*data); });
+  if (bytes > values_.size()) return false;
+  const std::byte* at = values_.data() + values_.size() - bytes;
+  bool same = true;
+  walk_pair_restitution(scene, [&](Kind, int, const auto* data, std::size_t count, std::size_t) {
+    same = same && std::memcmp(at, data, count * sizeof(*data)) == 0;
+    at += count * sizeof(*data);
   });
-  if (differs != 0 || at != end) return false;
-  // The geometries are those whose sizes are known.
-  for (const Sizes& known : sized_) differs |= difference_of(sizes_.data() + known.at, known.live, kWord);
-  return differs == 0;
+  return same;
 }
 
 SceneValues::Difference SceneValues::difference(const Scene& scene) const {
@@ -394,11 +504,16 @@ SceneValues::Difference SceneValues::difference(const Scene& scene) const {
   if (found.structure) return found;
   if (at != values_.size()) differs(Kind::pair_restitution, 0);
   const auto& objects = scene.geometry.geometryObjects;
-  for (const Sizes& sizes : sized_) {
-    const auto shape = static_cast<std::size_t>(sizes.shape);
-    if (objects[shape].geometry != geometry_[shape]) continue;  // seen already
-    if (std::memcmp(sizes_.data() + sizes.at, sizes.live, sizes.bytes) != 0) differs(Kind::shape, sizes.shape);
-  }
+  const auto see_sizes = [&](const auto& pieces) {
+    for (const auto& piece : pieces) {
+      if (piece.what < 0) continue;
+      const auto shape = static_cast<std::size_t>(piece.what);
+      if (objects[shape].geometry != geometry_[shape]) continue;  // seen already
+      if (std::memcmp(&piece.copy, piece.live, sizeof(piece.copy)) != 0) differs(Kind::shape, piece.what);
+    }
+  };
+  see_sizes(windows_);
+  see_sizes(words_);
   for (std::size_t i = 0; i < objects.size(); ++i) {
     const int kind = objects[i].geometry ? static_cast<int>(objects[i].geometry->getNodeType()) : -1;
     if (kind == kinds_[i]) continue;

@@ -377,6 +377,31 @@ def test_cassie_dropped_on_its_feet_keeps_its_rods():
     assert len(path) == 1500 and max(path.contacts) >= 4
 
 
+@pytest.mark.parametrize("push", [20, 150])  # N m or N on every joint: up to tens of radians in a step
+def test_a_step_whose_loops_end_open_is_not_converged(push):
+    scene = taut.scenes.make("cassie")
+    start, nv = scene.assemble(scene.q0, fixed=[1]), scene.model.nv
+    closed = given_up = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        sim = taut.Simulator(scene, dt=1.2e-3)
+        q, v = start, np.zeros(nv)
+        for _ in range(100):
+            was_closed = max(scene.worst_loop_gap(q)) < 1e-6
+            step = sim.step(q, v, push * rng.normal(size=nv))
+            status = step.report.status
+            if status == "not_finite" or not was_closed:
+                break
+            if status == "converged":
+                closed += 1
+                assert max(scene.worst_loop_gap(step.q)) < 3e-5
+            else:
+                given_up += 1
+                assert status == "stalled"
+            q, v = step.q, step.v
+    assert closed > 0 and given_up > 0
+
+
 def test_loops_that_start_open_close_no_faster_than_allowed():
     scene = taut.scenes.make("cassie")
     path = taut.Simulator(scene, dt=DT).rollout(scene.q0, np.zeros(scene.model.nv), steps=50)

@@ -144,7 +144,7 @@ class Simulator {
   void closure_errors(const Placements& oM, const ConstVectorRef& q, VectorRef error) const;
   void close_loops();
   void reconcile_rows();
-  bool loops_are_left_open(double allowed);
+  double left_open();
   void close_left_open();
   void ask_again();
   bool put_back();
