@@ -35,7 +35,7 @@ void CollisionDetector::collide(const Pair& pair, double margin, GjkGuess& guess
       break;
     case Pair::Method::height_field:
       height_field_patch(shapes_[pair.leading], poses_[pair.leading], shapes_[pair.other], poses_[pair.other], margin,
-                         request_, result_, patch_);
+                         patch_);
       break;
   }
 }
