@@ -65,12 +65,6 @@ CollisionDetector::CollisionDetector(const pinocchio::GeometryModel& geometry, N
 
   request_.num_max_contacts = 1;
   request_.enable_contact = true;
-  // Height fields go through Coal's wrapper.
-  request_.gjk_initial_guess = coal::GJKInitialGuess::CachedGuess;
-  request_.gjk_tolerance = vanilla_.options().tolerance;
-  request_.epa_tolerance = vanilla_.options().tolerance;
-  request_.gjk_max_iterations = static_cast<std::size_t>(vanilla_.options().max_iterations);
-  request_.epa_max_iterations = static_cast<std::size_t>(vanilla_.options().max_epa_iterations);
 }
 
 void CollisionDetector::surround(const pinocchio::GeometryModel& geometry) {

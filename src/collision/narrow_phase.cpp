@@ -35,7 +35,7 @@ void CollisionDetector::collide(const Pair& pair, double margin, GjkGuess& guess
       break;
     case Pair::Method::height_field:
       height_field_patch(shapes_[pair.leading], poses_[pair.leading], shapes_[pair.other], poses_[pair.other], margin,
-                         request_, result_, patch_);
+                         patch_);
       break;
   }
 }
@@ -178,7 +178,15 @@ void CollisionDetector::collide_convex(const Pair& pair, double margin, GjkGuess
   const double claimed = witness.found ? witness.distance : margin;
   if (!(best >= claimed - 1e-6)) best = best_face_normal(first, first_pose, second, second_pose, best, witness.normal);
   const bool curved = first.kind < Shape::Kind::box;  // the curved kinds come first, and so does their shape
-  if (!(best >= claimed - 1e-6) || (curved && best < 0.0)) {
+  if (deep(first, second, best)) {
+    const Distance at = taut::distance(first, {first_pose.rotation, first_pose.translation}, second,
+                                       {second_pose.rotation, second_pose.translation}, vanilla_);
+    if (at.distance > best - 1e-9) {
+      best = at.distance;
+      witness.normal = at.normal;
+      witness.point = 0.5 * (at.point_1 + at.point_2);
+    }
+  } else if (!(best >= claimed - 1e-6) || (curved && best < 0.0)) {
     ask_from_apart(pair, margin, best, witness);
   }
   if (!witness.normal.allFinite() || !(best <= margin)) return;

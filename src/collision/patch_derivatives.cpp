@@ -132,10 +132,7 @@ Patch contact_patch(const Shape& first, const SE3& oM1, const Shape& second, con
   if (second.kind == Shape::Kind::height_field) {
     if (first.kind >= Shape::Kind::half_space)
       throw std::invalid_argument("patch: one shape must be bounded and convex");
-    coal::CollisionRequest request(coal::CONTACT, Patch::capacity);
-    request.gjk_tolerance = request.epa_tolerance = GjkOptions{}.tolerance;
-    coal::CollisionResult result;
-    height_field_patch(first, pose_1, second, pose_2, margin, request, result, patch);
+    height_field_patch(first, pose_1, second, pose_2, margin, patch);
     reduce_to_four(patch);
     return patch;
   }

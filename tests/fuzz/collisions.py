@@ -13,7 +13,7 @@ from .geometry import Placed, body_of, most_separating, separation
 from .outcome import Outcome
 
 INPUTS = 20
-DEEP = 0.05  # of the smaller shape's radius
+DEEP = 1.0  # of the smaller shape's radius
 
 
 def run(seed: list[int], outcome: Outcome) -> None:

@@ -32,7 +32,7 @@ ROUNDING = 1e-10  # of what was added up to get a velocity or an impulse
 BALANCE = 1e-8  # the same for momenta: free bodies are factored, not balanced, and masses lie decades apart
 GAP = 1e-6  # m: Coal's GJK ends within 1e-9 m of the lower bound, its EPA by a tolerance of its own on round shapes
 SURFACE = 2e-6  # m
-DEEP = 0.05  # of the smaller shape: how deep curved shapes are is a search with several answers, docs/campaign.md
+DEEP = 1.0  # of the smaller shape: how deep curved shapes are is a search with several answers, docs/campaign.md
 
 
 @dataclass

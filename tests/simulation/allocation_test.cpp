@@ -1,4 +1,5 @@
 // Once warm a step allocates nothing. Every malloc of the process counts, Pinocchio's and Coal's included.
+#include <coal/hfield.h>
 #include <gtest/gtest.h>
 
 #include "malloc_counter.hpp"
@@ -61,6 +62,19 @@ TEST(StepAllocation, AFieldOfManyBodiesAllocatesNothing) {
   VectorXd v = VectorXd::Zero(scene.model.nv);
   v[0] = 0.5;  // one column runs into the next
   EXPECT_EQ(allocations(scene, {.solver = "pgs", .solving = {.max_iterations = 50}}, v, 50, 50, kNothing), 0);
+}
+
+TEST(StepAllocation, BodiesOnAHeightFieldAllocateNothing) {
+  Scene scene;
+  Eigen::MatrixXd heights(9, 9);
+  for (Eigen::Index i = 0; i < heights.size(); ++i) heights(i) = 0.02 * static_cast<double>((7 * i) % 5);
+  const auto field = std::make_shared<coal::HeightField<coal::OBBRSS>>(2.0, 2.0, heights, -1.0);
+  field->computeLocalAABB();
+  add_shape(scene, 0, "field", field, SE3::Identity(), {.friction = 0.5});
+  for (int i = 0; i < 3; ++i) {
+    add_box(scene, "cube" + std::to_string(i), 1.0, Vector3d::Constant(0.1), at(0.3 * (i - 1), 0.1, 0.15));
+  }
+  EXPECT_EQ(allocations(scene, {}, VectorXd::Zero(scene.model.nv), 300, 300, kNothing), 0);
 }
 
 TEST(StepAllocation, AStandingRobotAllocatesNothing) {

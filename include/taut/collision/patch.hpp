@@ -1,7 +1,5 @@
 #pragma once
 
-#include <coal/collision_data.h>
-
 #include <Eigen/Core>
 #include <array>
 #include <cstdint>
@@ -61,10 +59,10 @@ struct Patch {
 void half_space_patch(const Shape& shape, const Pose& pose, const Shape& half_space, const Pose& half_space_pose,
                       double margin, Patch& patch);
 
-/// Contact of a convex shape (first) with a height field (second): what Coal finds on its cells; on level ones that of
-/// a half-space. `request` (its tolerances) and `result` are the caller's.
+/// Contact of a convex shape (first) with a height field (second): one point of every cell within `margin`, with the
+/// normal of the face that separates them most; on level cells that of a half-space.
 void height_field_patch(const Shape& shape, const Pose& pose, const Shape& field, const Pose& field_pose, double margin,
-                        coal::CollisionRequest& request, coal::CollisionResult& result, Patch& patch);
+                        Patch& patch);
 
 /// How far the unit vector n (to the first shape) separates two convex shapes: a lower bound of their signed distance,
 /// which is its largest value over all n.
