@@ -217,10 +217,12 @@ void bind_scene(nb::module_& m) {
           "__init__",
           [](taut::Source* self, const std::string& path, const std::vector<std::string>& package_dirs,
              const std::string& prefix, const taut::python::Integer& joints_before, const ArrayLike& position,
-             const ArrayLike& quaternion, const std::vector<std::string>& allow, bool trust, std::size_t max_bytes) {
+             const ArrayLike& quaternion, const std::vector<std::string>& allow, bool trust,
+             const taut::python::Integer& max_bytes) {
             const auto before = static_cast<int>(joints_before.within("joints_before", 0, 1'000'000'000));
-            new (self) taut::Source{path,  package_dirs, prefix,   before, placement(position, quaternion),
-                                    allow, trust,        max_bytes};
+            const auto bytes = static_cast<std::size_t>(max_bytes.within("max_bytes", 1, std::int64_t{1} << 39));
+            new (self)
+                taut::Source{path, package_dirs, prefix, before, placement(position, quaternion), allow, trust, bytes};
           },
           "path"_a, "package_dirs"_a = std::vector<std::string>{}, "prefix"_a = "", "joints_before"_a = 0,
           "position"_a = origin, "quaternion"_a = upright, "allow"_a = std::vector<std::string>{}, "trust"_a = false,

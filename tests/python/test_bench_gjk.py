@@ -144,7 +144,7 @@ def test_unknown_options_are_answered_with_the_known_ones():
 
 def test_bad_problems_are_named():
     box, turn, away = coal.Box(1, 1, 1), np.eye(3).reshape(1, 9), np.array([[3.0, 0, 0]])
-    with pytest.raises(ValueError, match=r"rotations must be \(n, 9\)"):
+    with pytest.raises(ValueError, match=r"rotations has shape \(3, 3\), expected \(n, 9\)"):
         _taut.time_gjk(box, box, np.eye(3), away)
     with pytest.raises(ValueError, match="rotation 0"):
         _taut.time_gjk(box, box, 2 * turn, away)

@@ -84,7 +84,7 @@ def of_model(field: str, joint: str, value: float, of: str = "idx_v"):
 
 def of_scene(field: str, joint: str, value: float):
     def edit(scene: taut.Scene) -> None:
-        values = getattr(scene, field)
+        values = getattr(scene, field).copy()
         values[at(scene, joint).idx_v] = value
         setattr(scene, field, values)
 

@@ -409,8 +409,12 @@ def test_plots_and_sliders_follow_steps_and_resets():
         player.step()
         until(lambda: ends_at(player.frame.t), 10, "a step more")
         for title, (_, value) in PLOTS.items():
-            times, values, _ = page.panel.plots.handles[title].data
-            np.testing.assert_array_equal(values, [value(frame) for frame in player.frames])
-            np.testing.assert_array_equal(times, [frame.t for frame in player.frames])
+
+            def is_drawn(title=title, value=value) -> bool:  # one after the other
+                times, values, _ = page.panel.plots.handles[title].data
+                wanted = [value(frame) for frame in player.frames]
+                return list(times) == [frame.t for frame in player.frames] and np.array_equal(values, wanted)
+
+            until(is_drawn, 10, title)
         player.reset()
         until(lambda: ends_at(0.0), 10, "the start")
