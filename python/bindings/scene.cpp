@@ -36,6 +36,10 @@ using taut::python::NotWhileRunning;
 using taut::python::placement;
 using taut::python::read_only;
 
+std::size_t bytes_of(const taut::python::Integer& max_bytes) {
+  return static_cast<std::size_t>(max_bytes.within("max_bytes", 1, std::int64_t{1} << 39));
+}
+
 taut::LoadOptions options_of(const taut::Source& source) {
   return {
       .package_dirs = source.package_dirs, .allow = source.allow, .trust = source.trust, .max_bytes = source.max_bytes};
@@ -220,7 +224,6 @@ void bind_scene(nb::module_& m) {
              const ArrayLike& quaternion, const std::vector<std::string>& allow, bool trust,
              const taut::python::Integer& max_bytes) {
             const auto before = static_cast<int>(joints_before.within("joints_before", 0, 1'000'000'000));
-            const auto bytes = static_cast<std::size_t>(max_bytes.within("max_bytes", 1, std::int64_t{1} << 39));
             new (self)
                 taut::Source{path, package_dirs, prefix, before, placement(position, quaternion), allow, trust, bytes};
           },
@@ -448,7 +451,8 @@ void bind_scene(nb::module_& m) {
       "_load",
       [](const std::string& path, std::optional<bool> floor, const std::vector<std::string>& package_dirs,
          std::optional<double> friction, const std::string& root, const std::string& srdf,
-         const std::vector<std::string>& allow, bool trust, bool strict, std::optional<std::size_t> max_bytes) {
+         const std::vector<std::string>& allow, bool trust, bool strict,
+         const std::optional<taut::python::Integer>& max_bytes) {
         taut::LoadOptions options{.floor = floor,
                                   .package_dirs = package_dirs,
                                   .friction = friction,
@@ -456,7 +460,7 @@ void bind_scene(nb::module_& m) {
                                   .allow = allow,
                                   .trust = trust,
                                   .strict = strict};
-        if (max_bytes) options.max_bytes = *max_bytes;
+        if (max_bytes) options.max_bytes = bytes_of(*max_bytes);
         if (root == "free") {
           options.root = taut::Root::free;
         } else if (root == "fixed") {
