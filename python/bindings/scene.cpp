@@ -224,8 +224,8 @@ void bind_scene(nb::module_& m) {
              const ArrayLike& quaternion, const std::vector<std::string>& allow, bool trust,
              const taut::python::Integer& max_bytes) {
             const auto before = static_cast<int>(joints_before.within("joints_before", 0, 1'000'000'000));
-            new (self)
-                taut::Source{path, package_dirs, prefix, before, placement(position, quaternion), allow, trust, bytes_of(max_bytes)};
+            new (self) taut::Source{path,  package_dirs,       prefix, before, placement(position, quaternion), allow,
+                                    trust, bytes_of(max_bytes)};
           },
           "path"_a, "package_dirs"_a = std::vector<std::string>{}, "prefix"_a = "", "joints_before"_a = 0,
           "position"_a = origin, "quaternion"_a = upright, "allow"_a = std::vector<std::string>{}, "trust"_a = false,
