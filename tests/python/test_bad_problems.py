@@ -75,7 +75,9 @@ def test_wrong_problems_never_reach_a_solver(solver):
         refused(r"g\[2\] is -inf", make(np.eye(3)), [0, 0, -math.inf], [0.5])
         refused(r"R\[0\] is inf", make(np.eye(3)), np.zeros(3), [0.5], R=[math.inf, 0, 0])
         refused(r"R\[0\] is -1", make(np.eye(3)), np.zeros(3), [0.5], R=[-1, 0, 0])
-        refused(r"G has shape \(6, 6\), expected \(3, 3\)|G is 6 x 6 but g has 3 rows", make(np.eye(6)), np.zeros(3), [0.5])
+        refused(
+            r"G has shape \(6, 6\), expected \(3, 3\)|G is 6 x 6 but g has 3 rows", make(np.eye(6)), np.zeros(3), [0.5]
+        )
         refused(r"mu has shape \(2,\), expected \(1,\) or a number", make(np.eye(3)), np.zeros(3), [0.5, 0.5])
     for wrong in ([math.inf, 0, 0], [math.nan, 0, 0]):
         with pytest.raises(ValueError, match="warm_start is not finite"):
